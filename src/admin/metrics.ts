@@ -1,0 +1,195 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { ResultClass } from "../health/health.js";
+import type { QueryTotals } from "../query/counters.js";
+import { rcodeText } from "../wire/constants.js";
+
+/** What every series about a target is labelled with. */
+export interface TargetLabels {
+  readonly zone: string;
+  /** Name in the zone: `api`, `@`. */
+  readonly endpoint: string;
+  readonly target: string;
+  readonly address: string;
+}
+
+/** One address of a target as the gauges show it. */
+export interface TargetRow extends TargetLabels {
+  readonly isUp: boolean;
+  readonly isAnswerable: boolean;
+  /** Milliseconds since 1970; absent without TLS. */
+  readonly certificateExpiryMs?: number;
+}
+
+/** The picture behind the gauges, read at a scrape. */
+export interface MetricsSource {
+  queryTotals(): QueryTotals;
+  targets(): Iterable<TargetRow>;
+  endpoints(): Iterable<{
+    readonly zone: string;
+    readonly endpoint: string;
+    readonly answerableTargets: number;
+    readonly isFailOpen: boolean;
+  }>;
+  zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
+}
+
+/** The metrics of one server, in a registry of their own. */
+export interface Metrics {
+  readonly registry: Registry;
+  probeFinished(probe: { readonly class: ResultClass; readonly durationMs: number; readonly lagMs: number }): void;
+  transition(labels: TargetLabels, to: "up" | "down"): void;
+  reloaded(isSuccess: boolean, wallMs: number): void;
+}
+
+/** Sets up all metrics; values that somebody else keeps are read from `source` when scraped. */
+export function createMetrics(
+  source: MetricsSource,
+  build: { readonly version: string; readonly transport: string },
+): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const targetLabels = ["zone", "endpoint", "target", "address"] as const;
+  const endpointLabels = ["zone", "endpoint"] as const;
+
+  /** A counter that somebody else counts: set to the sum at every scrape. */
+  const mirrored = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    rows: () => Iterable<{ labels: Record<L, string>; value: number }>,
+  ): void => {
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const { labels, value } of rows()) if (value > 0) this.inc(labels, value);
+      },
+    });
+  };
+  /** A gauge that is read anew at every scrape, so that what has gone leaves no series behind. */
+  const read = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    rows: () => Iterable<{ labels: Record<L, string>; value: number }>,
+  ): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const { labels, value } of rows()) this.set(labels, value);
+      },
+    });
+  };
+
+  mirrored("livezone_dns_queries_total", "Queries received.", ["transport", "type"], () =>
+    source.queryTotals().queries.map(({ transport, type, count }) => ({ labels: { transport, type }, value: count })),
+  );
+  mirrored("livezone_dns_responses_total", "Responses sent, by response code.", ["rcode"], () =>
+    source.queryTotals().responses.map(({ rcode, count }) => ({ labels: { rcode: rcodeText(rcode) }, value: count })),
+  );
+  mirrored("livezone_dns_dropped_total", "Messages that got no reply.", ["reason"], () =>
+    source.queryTotals().dropped.map(({ reason, count }) => ({ labels: { reason }, value: count })),
+  );
+  mirrored("livezone_dns_truncated_total", "Responses sent with TC, to be asked again over TCP.", [], () => [
+    { labels: {}, value: source.queryTotals().truncated },
+  ]);
+  read("livezone_target_up", "Whether the probes find the address up.", targetLabels, function* () {
+    for (const { zone, endpoint, target, address, isUp } of source.targets())
+      yield { labels: { zone, endpoint, target, address }, value: Number(isUp) };
+  });
+  read("livezone_target_answerable", "Whether the address goes into answers.", targetLabels, function* () {
+    for (const { zone, endpoint, target, address, isAnswerable } of source.targets())
+      yield { labels: { zone, endpoint, target, address }, value: Number(isAnswerable) };
+  });
+  read(
+    "livezone_certificate_expiry_timestamp_seconds",
+    "End of validity of the certificate that the address presented last.",
+    targetLabels,
+    function* () {
+      for (const { zone, endpoint, target, address, certificateExpiryMs } of source.targets()) {
+        if (certificateExpiryMs !== undefined)
+          yield { labels: { zone, endpoint, target, address }, value: certificateExpiryMs / 1000 };
+      }
+    },
+  );
+  read("livezone_endpoint_answerable_targets", "Targets in the endpoint's answer.", endpointLabels, function* () {
+    for (const { zone, endpoint, answerableTargets } of source.endpoints())
+      yield { labels: { zone, endpoint }, value: answerableTargets };
+  });
+  read(
+    "livezone_endpoint_fail_open",
+    "Whether the endpoint answers by whenAllDown, since too few targets are up.",
+    endpointLabels,
+    function* () {
+      for (const { zone, endpoint, isFailOpen } of source.endpoints())
+        yield { labels: { zone, endpoint }, value: Number(isFailOpen) };
+    },
+  );
+  read("livezone_zone_serial", "SOA serial that is published.", ["zone"], function* () {
+    for (const { zone, serial } of source.zones()) yield { labels: { zone }, value: serial };
+  });
+  const info = <L extends string>(name: string, help: string, labels: Record<L, string>): void => {
+    new Gauge({ name, help, labelNames: Object.keys(labels) as L[], registers }).set(labels, 1);
+  };
+  info("livezone_build_info", "Constant 1, labelled with what is running.", {
+    version: build.version,
+    node: process.versions.node,
+  });
+  info("livezone_transport_info", "Constant 1, labelled with what carries UDP.", { transport: build.transport });
+
+  const results = new Counter({
+    name: "livezone_probe_results_total",
+    help: "Finished probes, by class of result.",
+    labelNames: ["class"] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: "livezone_probe_duration_seconds",
+    help: "Time a probe took.",
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5],
+    registers,
+  });
+  const lag = new Histogram({
+    name: "livezone_prober_lag_seconds",
+    help: "Time by which a probe started after its due moment.",
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  });
+  const transitions = new Counter({
+    name: "livezone_target_transitions_total",
+    help: "Changes of an address's health.",
+    labelNames: [...targetLabels, "to"] as const,
+    registers,
+  });
+  const reloadSuccess = new Gauge({
+    name: "livezone_config_last_reload_success",
+    help: "Whether the newest configuration was taken.",
+    registers,
+  });
+  const reloadTime = new Gauge({
+    name: "livezone_config_last_reload_success_timestamp_seconds",
+    help: "When a configuration was last taken.",
+    registers,
+  });
+
+  return {
+    registry,
+    probeFinished(probe) {
+      results.inc({ class: probe.class });
+      duration.observe(probe.durationMs / 1000);
+      lag.observe(probe.lagMs / 1000);
+    },
+    transition: ({ zone, endpoint, target, address }, to) => transitions.inc({ zone, endpoint, target, address, to }),
+    reloaded(isSuccess, wallMs) {
+      reloadSuccess.set(Number(isSuccess));
+      if (isSuccess) reloadTime.set(wallMs / 1000);
+    },
+  };
+}

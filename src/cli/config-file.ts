@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { UserError } from "../lib/errors.js";
+
+/** Where the configuration is looked for without `--config`, first one first. */
+const DEFAULT_FILES = ["livezone.yaml", "/etc/livezone/livezone.yaml"] as const;
+
+/** The text of `--config` in every command's help. */
+export const CONFIG_OPTION = [
+  "-c, --config <file>",
+  `configuration file (default: ${DEFAULT_FILES.join(", then ")})`,
+] as const;
+
+/** The configuration file to use. @throws UserError if none is given and there is none in the usual places */
+export function findConfigFile(given: string | undefined): string {
+  if (given !== undefined) return given;
+  const found = DEFAULT_FILES.find((file) => existsSync(file));
+  if (found === undefined) {
+    throw new UserError(
+      `no configuration: looked for ${DEFAULT_FILES.join(" and ")}; name one with --config FILE`,
+      "CONFIG_NOT_FOUND",
+    );
+  }
+  return found;
+}

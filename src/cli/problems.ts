@@ -1,0 +1,19 @@
+import { formatProblem, type Problem } from "../lib/errors.js";
+import { ConfigurationError } from "../prepare.js";
+import { EXIT } from "./program.js";
+
+/** Prints problems to standard error, in the order of the files. */
+export function printProblems(problems: readonly Problem[]): void {
+  for (const problem of problems) process.stderr.write(`${formatProblem(problem)}\n`);
+}
+
+/** Runs a command that needs a configuration; a faulty one is printed problem by problem, and ends it with code 1. */
+export async function refusingProblems(run: () => Promise<number> | number): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    printProblems(error.problems);
+    return EXIT.failure;
+  }
+}

@@ -1,0 +1,206 @@
+import type { z } from "zod";
+import type { Problem } from "../lib/errors.js";
+import type { Path } from "./positions.js";
+import { formatPath, quote } from "./quote.js";
+import { SECTIONS } from "./schema.js";
+import { type Finding, problemAt, problemAtKey, type Report, type Source } from "./source.js";
+import { suggest } from "./suggest.js";
+
+/** What is left of a file after {@link validate}. */
+export interface Valid<T> {
+  readonly value: T;
+  /** Whether something at or below `path` was wrong and has been left out: what depends on it cannot be judged. */
+  damaged(path: Path): boolean;
+}
+
+/** Keys that the design knows and this version does not, with the finding for each. */
+const NOT_YET: Readonly<Record<string, Finding>> = {
+  discover: {
+    message: "this version does not discover targets.",
+    remedy: 'List them under "targets".',
+    code: "CONFIG_DISCOVER_UNSUPPORTED",
+  },
+  forgetAfter: {
+    message: "this version does not discover targets, so it never forgets any.",
+    remedy: 'Remove "forgetAfter".',
+    code: "CONFIG_DISCOVER_UNSUPPORTED",
+  },
+};
+
+/**
+ * Checks a file against its schema and reports everything that is wrong with it. What was wrong is then left out,
+ * so that the rest can still be checked further: `undefined` only if nothing is left.
+ */
+export function validate<S extends z.ZodType>(
+  schema: S,
+  source: Source,
+  report: Report,
+): Valid<z.output<S>> | undefined {
+  const damage: Path[] = [];
+  let data = source.data;
+  if (data === null || data === undefined) {
+    report(
+      problemAt(source, [], {
+        message: "the file is empty.",
+        remedy: "Write the configuration into it.",
+        code: "CONFIG_EMPTY",
+      }),
+    );
+    return undefined;
+  }
+  for (let round = 0; ; round++) {
+    const result = schema.safeParse(data);
+    if (result.success) {
+      return {
+        value: result.data,
+        damaged: (path) => damage.some((broken) => path.every((key, index) => broken[index] === key)),
+      };
+    }
+    for (const issue of flatten(result.error.issues)) {
+      // Later rounds only find what the removals of earlier ones left incomplete.
+      if (round === 0) for (const problem of translate(issue, source)) report(problem);
+      for (const path of brokenPaths(issue, data)) {
+        if (path.length === 0) return undefined;
+        damage.push(path);
+        data = without(data, path);
+      }
+    }
+  }
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Issues of unions replaced by those of the alternative that the value was meant to be. */
+function flatten(issues: readonly Issue[]): Issue[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== "invalid_union") return [issue];
+    // An alternative that fails as a whole was not meant; one that fails further inside was. Else the first.
+    const meant =
+      issue.errors.find((errors) =>
+        errors.every((error) => error.path.length > 0 || error.code === "unrecognized_keys"),
+      ) ?? issue.errors[0];
+    const inner = (meant ?? []).map((error) => ({ ...error, path: [...issue.path, ...error.path] }) as Issue);
+    return flatten(inner);
+  });
+}
+
+function pathOf(issue: Issue): (string | number)[] {
+  return issue.path.map((key) => (typeof key === "number" ? key : String(key)));
+}
+
+/** What to leave out so that the issue is gone; the whole list of a bad item, so that indices keep their meaning. */
+function brokenPaths(issue: Issue, data: unknown): Path[] {
+  const path = pathOf(issue);
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => [...path, key]);
+  if (lookUp(data, path) === undefined) path.pop();
+  const list = path.findIndex((key) => typeof key === "number");
+  return [list < 0 ? path : path.slice(0, list)];
+}
+
+function translate(issue: Issue, source: Source): Problem[] {
+  const path = pathOf(issue);
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => problemAtKey(source, [...path, key], unknownKey(key, issue.message, path)));
+  }
+  const value = lookUp(source.data, path);
+  if (value === undefined) return missing(issue, path, source);
+  const name = formatPath(path) || "the file";
+  if (value === null) {
+    return [
+      problemAt(source, path, {
+        message: `${name} has no value.`,
+        remedy: `Write a value after "${path.at(-1)}:", or remove the key.`,
+        code: "CONFIG_EMPTY_VALUE",
+      }),
+    ];
+  }
+  if (issue.code === "custom") {
+    const { why, remedy, code } = issue.params as { why: string; remedy: string; code: string };
+    return [problemAt(source, path, { message: `${name} is ${quote(value)}: ${why}.`, remedy, code })];
+  }
+  if (issue.code === "too_small") {
+    return [
+      problemAt(source, path, {
+        message: `${name} is an empty list.`,
+        remedy: "Write at least one value.",
+        code: "CONFIG_EMPTY_LIST",
+      }),
+    ];
+  }
+  const list = issue.code === "invalid_type" && issue.expected === "array";
+  return [
+    problemAt(source, path, {
+      message: `${name} is ${quote(value)}, where ${list ? "a list" : "a mapping"} is needed.`,
+      remedy: list
+        ? 'Write it in brackets, such as "[200]", or as lines that start with "- ".'
+        : 'Write "key: value" lines, indented below the key.',
+      code: "CONFIG_TYPE",
+    }),
+  ];
+}
+
+function missing(issue: Issue, path: Path, source: Source): Problem[] {
+  const parent = path.slice(0, -1);
+  const key = String(path.at(-1));
+  const siblings = lookUp(source.data, parent);
+  // Whoever wrote `discover` is told so; that `targets` is then missing says nothing new.
+  if (key === "targets" && isMapping(siblings) && "discover" in siblings) return [];
+  const custom = issue.code === "custom" ? (issue.params as { remedy: string }).remedy : undefined;
+  const example = MISSING_EXAMPLES[key] ?? (custom === undefined ? "" : ` ${custom}`);
+  return [
+    problemAt(source, path, {
+      message: `${formatPath(path)} is missing.`,
+      remedy: `Add ${quote(key)}.${example}`,
+      code: "CONFIG_MISSING",
+    }),
+  ];
+}
+
+const MISSING_EXAMPLES: Readonly<Record<string, string>> = {
+  zone: ' Write for example "zone: k8s.example.com".',
+  zones: ' Write for example "zones: [zones/*.yaml]".',
+  nameservers: ' Write the names and addresses that the parent zone delegates to, such as "ns1: 192.0.2.53" below it.',
+  targets: ' Write the apiservers below it, such as "cp1: 192.0.2.11".',
+  cert: " It names the PEM file of the certificate.",
+  key: " It names the PEM file of the private key.",
+};
+
+function unknownKey(key: string, section: string, path: Path): Finding {
+  const place = path.length === 0 ? "" : ` in ${formatPath(path)}`;
+  const notYet = section === "endpoint" ? NOT_YET[key] : undefined;
+  if (notYet !== undefined) return { ...notYet, message: `${formatPath([...path, key])}: ${notYet.message}` };
+  const keys = SECTIONS[section]?.keys ?? [];
+  const code = "CONFIG_UNKNOWN_KEY";
+  const message = `unknown key ${quote(key)}${place}.`;
+  if (key === "<<") return { message, remedy: "YAML 1.2 has no merge keys; write the options out.", code };
+  // The key in the wrong place is likelier than a misspelt other one.
+  const elsewhere = Object.values(SECTIONS).find((other) => other.keys.includes(key));
+  if (elsewhere !== undefined) return { message, remedy: `${quote(key)} belongs ${elsewhere.where}.`, code };
+  const close = suggest(key, keys);
+  return {
+    message,
+    remedy: close === undefined ? `Use one of ${keys.join(", ")}.` : `Did you mean ${quote(close)}?`,
+    code,
+  };
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function lookUp(data: unknown, path: Path): unknown {
+  let value = data;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string | number, unknown>)[key];
+  }
+  return value;
+}
+
+/** A copy of `data` without the value at `path`; aliases make parts of it shared, so nothing is changed in place. */
+function without(data: unknown, path: Path): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined || !isMapping(data) || !Object.hasOwn(data, key)) return data;
+  const entries = Object.entries(data).filter(([name]) => rest.length > 0 || name !== key);
+  return Object.fromEntries(entries.map(([name, value]) => [name, name === key ? without(value, rest) : value]));
+}

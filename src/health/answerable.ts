@@ -1,0 +1,100 @@
+import type { WhenAllDown } from "../config/config.js";
+import type { EndpointHealth, TargetHealth } from "./health.js";
+
+/** One address that goes into answers. */
+export interface AnswerableAddress {
+  /** The target it belongs to; absent for an address that only `whenAllDown: { addresses }` names. */
+  readonly target?: string;
+  readonly address: string;
+}
+
+/**
+ * Why these addresses:
+ * - `healthy`: enough targets are up, and these are their addresses;
+ * - `fail-open`: too few are, and the policy answers all the same: to be made loud;
+ * - `none`: too few are, and nothing is answered.
+ */
+export type AnswerableMode = "healthy" | "fail-open" | "none";
+
+/** What an endpoint answers, all address families together. */
+export interface Answerable {
+  readonly mode: AnswerableMode;
+  /** In configuration order. Empty only in mode `none`. */
+  readonly addresses: readonly AnswerableAddress[];
+  /** Targets with at least one address that is up, or forced up; drained and forced-down ones never count. */
+  readonly upTargets: number;
+}
+
+/** The part of an endpoint's configuration that decides. */
+export interface AnswerPolicy {
+  readonly whenAllDown: WhenAllDown;
+  /** Fewer targets up than this count as all down. At least 1. */
+  readonly minHealthy: number;
+}
+
+/**
+ * Decides which addresses of an endpoint go into answers.
+ *
+ * Drained and forced-down targets stay out as long as anything else is left. Apart from `whenAllDown: none` the
+ * result is never empty for an endpoint that has a target.
+ *
+ * @param lastHealthy the newest `addresses` of mode `healthy`, for `last-healthy`; of these the addresses that are
+ *   still configured and not held out are answered, and without any, all are
+ */
+export function decideAnswerable(
+  endpoint: EndpointHealth,
+  policy: AnswerPolicy,
+  lastHealthy: readonly AnswerableAddress[] = [],
+): Answerable {
+  const up: AnswerableAddress[] = [];
+  let upTargets = 0;
+  for (const target of endpoint.targets) {
+    const before = up.length;
+    for (const { address, health } of target.addresses) {
+      if (!isHeldOut(target) && (health === "up" || target.override === "forced-up")) {
+        up.push({ target: target.id, address });
+      }
+    }
+    if (up.length > before) upTargets += 1;
+  }
+  if (upTargets >= Math.max(1, policy.minHealthy)) return { mode: "healthy", addresses: up, upTargets };
+
+  const addresses = whenAllDown(endpoint, policy.whenAllDown, lastHealthy);
+  return { mode: addresses.length > 0 ? "fail-open" : "none", addresses, upTargets };
+}
+
+function whenAllDown(
+  endpoint: EndpointHealth,
+  policy: WhenAllDown,
+  lastHealthy: readonly AnswerableAddress[],
+): readonly AnswerableAddress[] {
+  switch (policy.kind) {
+    case "none":
+      return [];
+    case "addresses":
+      return policy.addresses.map((address) => ({ address }));
+    case "all":
+      return allAddresses(endpoint);
+    case "last-healthy": {
+      const remembered = new Set(lastHealthy.map(identity));
+      const still = allAddresses(endpoint).filter((entry) => remembered.has(identity(entry)));
+      return still.length > 0 ? still : allAddresses(endpoint);
+    }
+  }
+}
+
+/** Every address that is not held out; every address at all when that leaves none. */
+function allAddresses(endpoint: EndpointHealth): readonly AnswerableAddress[] {
+  const free = endpoint.targets.filter((target) => !isHeldOut(target));
+  return (free.length > 0 ? free : endpoint.targets).flatMap((target) =>
+    target.addresses.map(({ address }) => ({ target: target.id, address })),
+  );
+}
+
+function isHeldOut(target: TargetHealth): boolean {
+  return target.override === "drained" || target.override === "forced-down";
+}
+
+function identity(entry: AnswerableAddress): string {
+  return `${entry.target ?? ""} ${entry.address}`;
+}

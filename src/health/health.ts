@@ -1,0 +1,88 @@
+/**
+ * The words of the health chapter as types: what a probe reports, what is concluded, what readers see.
+ * Probes report; one pure state machine decides (`state.ts`); readers see a {@link Snapshot}.
+ */
+
+/** What one probe found. Order is that of the documentation. */
+export const RESULT_CLASSES = [
+  "ok",
+  "not-ready",
+  "auth-required",
+  "unexpected-status",
+  "refused",
+  "reset",
+  "unreachable",
+  "timeout",
+  "tls-untrusted",
+  "tls-name-mismatch",
+  "tls-expired",
+  "tls-protocol",
+  "malformed-response",
+] as const;
+
+export type ResultClass = (typeof RESULT_CLASSES)[number];
+
+/** One finished probe of one target address. */
+export interface ProbeResult {
+  readonly class: ResultClass;
+  /** In plain words, for people: `connection refused`, `etcd not ready`. At most 200 characters, no secrets. */
+  readonly reason: string;
+  /** Milliseconds the probe took. */
+  readonly durationMs: number;
+  /** End of validity of the certificate that was presented, milliseconds since 1970; absent without TLS. */
+  readonly certificateExpiryMs?: number;
+}
+
+/** What the state machine concludes. */
+export type Health = "unknown" | "up" | "down";
+
+/** What an operator said of a target; kept apart from health. */
+export type OverrideKind = "drained" | "forced-up" | "forced-down";
+
+/** The picture of one address of one target. */
+export interface AddressHealth {
+  readonly address: string;
+  readonly health: Health;
+  /** Wall clock, milliseconds since 1970, of the last change of `health`; of the start while `unknown`. */
+  readonly sinceMs: number;
+  /** The newest result; absent before the first. */
+  readonly last?: ProbeResult;
+}
+
+/** The picture of one target. */
+export interface TargetHealth {
+  readonly id: string;
+  /** In configuration order. */
+  readonly addresses: readonly AddressHealth[];
+  readonly override?: OverrideKind;
+}
+
+/** The picture of one endpoint. */
+export interface EndpointHealth {
+  /** `api.k8s.example.com`: the identity of the endpoint. */
+  readonly fqdn: string;
+  /** In configuration order. */
+  readonly targets: readonly TargetHealth[];
+}
+
+/**
+ * All health and overrides at one moment; never changes once made, and an endpoint that did not change is the
+ * same object in the next snapshot.
+ */
+export interface Snapshot {
+  /** By fqdn. */
+  readonly endpoints: ReadonlyMap<string, EndpointHealth>;
+}
+
+/** One change of an address's health, as logged, counted and published. */
+export interface Transition {
+  readonly fqdn: string;
+  readonly target: string;
+  readonly address: string;
+  readonly from: Health;
+  readonly to: Health;
+  /** The result that completed the change. */
+  readonly result: ProbeResult;
+  /** Milliseconds from the start of the first probe of the run that led here to the decision. */
+  readonly afterMs: number;
+}

@@ -1,0 +1,107 @@
+import { readFile, stat } from "node:fs/promises";
+import { createSecureContext, type SecureContext } from "node:tls";
+import type { HttpsProbeConfig } from "../../config/config.js";
+import { type Clock, systemClock } from "../../lib/clock.js";
+import { messageOf, UserError } from "../../lib/errors.js";
+
+/**
+ * A file is looked at again when it was last looked at this long ago, milliseconds: one look serves all the probes
+ * of a moment, and a rotated certificate is taken up by the next probe but one.
+ */
+const LOOK_AGAIN_MS = 1000;
+
+/** What probes read from disk, re-read when it changes. */
+export interface ProbeFiles {
+  /** The token of a file, without surrounding white space; absent without a file. */
+  token(path: string | undefined): Promise<string | undefined>;
+  /** Authorities and client certificate of an https probe. */
+  secureContext(config: HttpsProbeConfig): Promise<SecureContext>;
+}
+
+/** The part of the file system that is used; tests replace it. */
+export interface FileReader {
+  /** Something that differs when the file does. */
+  version(path: string): Promise<string>;
+  read(path: string): Promise<string>;
+}
+
+/** The machine's own files. Kubernetes swaps mounted secrets by a link, so the inode counts besides the time. */
+export const systemFiles: FileReader = {
+  async version(path) {
+    const { mtimeMs, ino, size } = await stat(path);
+    return `${mtimeMs} ${ino} ${size}`;
+  },
+  read: (path) => readFile(path, "utf8"),
+};
+
+interface Known {
+  version: string;
+  text: string;
+  lookedMs: number;
+  pending?: Promise<string>;
+}
+
+/**
+ * Reads and remembers files. Once a file was good, what it held last serves while it cannot be read or, for
+ * certificates and keys, makes no sense: they are replaced one after the other, and probes must not fail for that.
+ *
+ * Rejects with a {@link UserError} when there is nothing to go by.
+ */
+export function createProbeFiles(clock: Clock = systemClock, reader: FileReader = systemFiles): ProbeFiles {
+  const known = new Map<string, Known>();
+  const contexts = new Map<string, { readonly texts: readonly string[]; readonly context: SecureContext }>();
+
+  async function look(path: string, file: Known): Promise<string> {
+    try {
+      const version = await reader.version(path);
+      if (version !== file.version) {
+        file.text = await reader.read(path);
+        file.version = version;
+      }
+    } catch (error) {
+      if (file.version === "") throw new UserError(`cannot read ${path}: ${messageOf(error)}`, "PROBE_FILE_UNREADABLE");
+    } finally {
+      file.lookedMs = clock.monotonicMs();
+      delete file.pending;
+    }
+    return file.text;
+  }
+
+  async function text(path: string): Promise<string> {
+    let file = known.get(path);
+    if (file === undefined) {
+      file = { version: "", text: "", lookedMs: Number.NEGATIVE_INFINITY };
+      known.set(path, file);
+    }
+    if (file.version !== "" && clock.monotonicMs() - file.lookedMs < LOOK_AGAIN_MS) return file.text;
+    file.pending ??= look(path, file);
+    return file.pending;
+  }
+
+  return {
+    async token(path) {
+      return path === undefined ? undefined : (await text(path)).trim();
+    },
+
+    async secureContext({ ca, clientCertificate }) {
+      const paths = [ca ?? "", clientCertificate?.cert ?? "", clientCertificate?.key ?? ""];
+      const texts = await Promise.all(paths.map((path) => (path === "" ? "" : text(path))));
+      const key = JSON.stringify(paths);
+      const last = contexts.get(key);
+      if (last?.texts.every((old, index) => old === texts[index])) return last.context;
+      const [caText = "", cert = "", keyText = ""] = texts;
+      try {
+        const context = createSecureContext({
+          ...(ca === undefined ? {} : { ca: caText }),
+          ...(clientCertificate === undefined ? {} : { cert, key: keyText }),
+        });
+        contexts.set(key, { texts, context });
+        return context;
+      } catch (error) {
+        if (last !== undefined) return last.context;
+        const named = paths.filter((path) => path !== "").join(", ");
+        throw new UserError(`cannot use ${named}: ${messageOf(error)}`, "PROBE_FILE_UNUSABLE");
+      }
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { type IncomingMessage, request } from "node:http";
+import { connect, isIPv6, type Socket } from "node:net";
+import type { HttpProbeConfig, HttpRequestConfig } from "../../config/config.js";
+import type { Attempt } from "./attempt.js";
+import { classifyError } from "./classify.js";
+import type { ProbeFiles } from "./files.js";
+import { judgeHead, judgeResponse } from "./response.js";
+
+/**
+ * Most octets of a response body that are read; past it the status alone decides. A kube-apiserver's list of
+ * checks is about 2 KiB.
+ */
+export const MAX_BODY_OCTETS = 64 * 1024;
+
+/** Most octets of a response's head; a kube-apiserver's is about 400. Past it: `malformed-response`. */
+export const MAX_HEAD_OCTETS = 16 * 1024;
+
+/** Asks over plain HTTP. */
+export async function probeHttp(
+  address: string,
+  config: HttpProbeConfig,
+  files: ProbeFiles,
+  attempt: Attempt,
+): Promise<void> {
+  const token = await files.token(config.bearerTokenFile);
+  if (attempt.ended) return;
+  const socket = connect({ host: address, port: config.port });
+  attempt.onEnd(() => socket.destroy());
+  socket.on("error", (error) => endWithError(attempt, error));
+  socket.once(
+    "connect",
+    attempt.guard(() => exchange(socket, config, 80, token, attempt)),
+  );
+}
+
+/**
+ * Sends the request over a connection that is ready for it, and judges what comes back. One request, HTTP/1.1,
+ * no redirect followed; the connection is closed in an orderly way after a complete response.
+ *
+ * @param defaultPort port that the Host header leaves out
+ */
+export function exchange(
+  socket: Socket,
+  config: HttpRequestConfig,
+  defaultPort: number,
+  token: string | undefined,
+  attempt: Attempt,
+): void {
+  attempt.phase = "response";
+  const outgoing = request({
+    createConnection: () => socket,
+    method: "GET",
+    path: config.path,
+    maxHeaderSize: MAX_HEAD_OCTETS,
+    headers: {
+      Host: hostHeader(config, defaultPort),
+      "User-Agent": "livezone-probe",
+      Accept: "*/*",
+      // The peer closes, so that neither an idle connection nor a TIME_WAIT stays behind here.
+      Connection: "close",
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    },
+  });
+  attempt.onEnd(() => outgoing.destroy());
+  outgoing.on("error", (error) => endWithError(attempt, error));
+  // Whatever Node makes of a connection that ends before a response, it ends with this.
+  outgoing.on("close", () => attempt.end("reset", `connection closed by the server before the ${attempt.phase}`));
+  outgoing.on("upgrade", (response) => {
+    attempt.end("unexpected-status", `status ${response.statusCode}: the server wants another protocol`);
+  });
+  outgoing.on(
+    "response",
+    attempt.guard((response: IncomingMessage) => receive(response, socket, config, attempt)),
+  );
+  outgoing.end();
+}
+
+function receive(response: IncomingMessage, socket: Socket, config: HttpRequestConfig, attempt: Attempt): void {
+  const head = { status: response.statusCode ?? 0, location: response.headers.location };
+  const early = judgeHead(head, config);
+  if (early !== undefined) {
+    attempt.end(early.class, early.reason);
+    return;
+  }
+  attempt.phase = "complete response";
+  const chunks: Buffer[] = [];
+  let octets = 0;
+  const judge = () => {
+    const { class: resultClass, reason } = judgeResponse(head, Buffer.concat(chunks).toString("latin1"), config);
+    attempt.end(resultClass, reason);
+  };
+  response.on("error", (error) => endWithError(attempt, error));
+  response.on(
+    "data",
+    attempt.guard((chunk: Buffer) => {
+      chunks.push(chunk);
+      octets += chunk.length;
+      if (octets > MAX_BODY_OCTETS) judge();
+    }),
+  );
+  response.on(
+    "end",
+    attempt.guard(() => {
+      if (!response.complete) return;
+      // Ends TLS with its closing alert instead of cutting it off, which some servers would log.
+      socket.end();
+      judge();
+    }),
+  );
+}
+
+function endWithError(attempt: Attempt, error: Error): void {
+  const { class: resultClass, reason } = classifyError(error, attempt.phase);
+  attempt.end(resultClass, reason);
+}
+
+function hostHeader(config: HttpRequestConfig, defaultPort: number): string {
+  const host = isIPv6(config.serverName) ? `[${config.serverName}]` : config.serverName;
+  return config.port === defaultPort ? host : `${host}:${config.port}`;
+}

@@ -1,0 +1,50 @@
+import type { ProbeConfig } from "../../config/config.js";
+import type { Clock } from "../../lib/clock.js";
+import { UserError } from "../../lib/errors.js";
+import type { ProbeResult } from "../health.js";
+import { type Attempt, runAttempt } from "./attempt.js";
+import type { ProbeFiles } from "./files.js";
+import { probeHttp } from "./http.js";
+import { probeHttps } from "./https.js";
+import { probeTcp } from "./tcp.js";
+
+/** What is probed. */
+export interface ProbeTarget {
+  /** IPv4 or IPv6 literal. */
+  readonly address: string;
+}
+
+/**
+ * Makes one probe over a fresh connection, inside `config.timeoutMs`. Never rejects. When it resolves, its sockets
+ * and timers are released; aborting `signal` ends it at once, with a result that means nothing.
+ */
+export type RunProbe = (target: ProbeTarget, config: ProbeConfig, signal?: AbortSignal) => Promise<ProbeResult>;
+
+/** The probes of this version, by the `type` of their configuration. */
+export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
+  function begin(address: string, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
+    switch (config.type) {
+      case "https":
+        return probeHttps(address, config, files, clock, attempt);
+      case "http":
+        return probeHttp(address, config, files, attempt);
+      case "tcp":
+        return probeTcp(address, config, attempt);
+      case "none":
+        return attempt.end("ok", "not probed");
+      default:
+        throw new UserError(`probes of type ${config.type} do not exist`, "PROBE_TYPE_UNKNOWN");
+    }
+  }
+  return ({ address }, config, signal) =>
+    runAttempt(clock, config.timeoutMs, signal, (attempt) => begin(address, config, attempt));
+}
+
+/**
+ * Equal for two probes that would find the same: same address and everything that goes into the request. When and
+ * how often to probe, and what to conclude, may differ.
+ */
+export function probeKey(address: string, config: ProbeConfig): string {
+  const { intervalMs, recheckMs, rise, fall, ...request } = config;
+  return JSON.stringify([address, Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))]);
+}

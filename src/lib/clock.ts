@@ -1,0 +1,31 @@
+/**
+ * The two clocks and the timers livezone runs on, as one seam that tests replace.
+ *
+ * Health decisions use the monotonic clock only, so that a stepped wall clock never moves a target; the wall
+ * clock appears in serials, certificates' dates and what people read.
+ */
+export interface Clock {
+  /** Milliseconds on a clock that never jumps; its zero is arbitrary. Fractions carry microseconds. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970-01-01T00:00:00Z by the system's clock. May jump. */
+  wallMs(): number;
+  /** Runs `task` once after `delayMs` (at least 0). The timer does not keep the process alive. */
+  after(delayMs: number, task: () => void): Timer;
+}
+
+/** A pending task of {@link Clock.after}. */
+export interface Timer {
+  /** Forgets the task; harmless once it has run. */
+  cancel(): void;
+}
+
+/** The machine's own clocks. */
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  after(delayMs, task) {
+    const handle = setTimeout(task, delayMs);
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};

@@ -1,0 +1,42 @@
+import { type Logger as PinoLogger, pino } from "pino";
+import pretty from "pino-pretty";
+
+/** Where events are written: an object of fields and what happened, in the past tense. */
+export type Logger = PinoLogger;
+
+export interface LoggerOptions {
+  /** Least severe level that is written. Default `info`. */
+  readonly level?: string;
+  /** Lines for people instead of JSON. Default: whether `destination` is a terminal. */
+  readonly pretty?: boolean;
+  /** Default: standard output. */
+  readonly destination?: { readonly fd: number; readonly isTTY?: boolean };
+}
+
+/**
+ * Makes the program's logger: one JSON object a line (`time` in ISO 8601, `level` by name, `msg`), or coloured lines on
+ * a terminal.
+ */
+export function createLogger({
+  level = "info",
+  destination = { fd: 1, isTTY: process.stdout.isTTY },
+  ...rest
+}: LoggerOptions = {}): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const isPretty = rest.pretty ?? destination.isTTY === true;
+  if (!isPretty) return pino(options, pino.destination({ fd: destination.fd, sync: true }));
+  return pino(
+    options,
+    pretty({
+      colorize: process.env.NO_COLOR === undefined,
+      translateTime: "HH:MM:ss.l",
+      sync: true,
+      destination: destination.fd,
+    }),
+  );
+}

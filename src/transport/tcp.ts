@@ -1,0 +1,89 @@
+import { createServer, type Socket } from "node:net";
+import { type Listening, listenError, type SocketAddress } from "../lib/listening.js";
+import type { Respond } from "../query/respond.js";
+import { MAX_TCP_MESSAGE_OCTETS } from "../wire/constants.js";
+
+/** Octets of the length in front of every message (RFC 1035 §4.2.2). */
+const LENGTH_OCTETS = 2;
+
+/** Milliseconds a connection may stay without a complete query (RFC 7766 §6.2.3: "on the order of a few seconds"). */
+const IDLE_TIMEOUT_MS = 10_000;
+
+/** Connections at once; each costs a few kilobytes. Further ones are closed, those that are open stay. */
+const MAX_CONNECTIONS = 2_000;
+
+/** Octets of replies a client may leave unread before no more of its queries are taken. */
+const MAX_UNREAD_OCTETS = 4 * MAX_TCP_MESSAGE_OCTETS;
+
+/** Opens a TCP socket that takes any number of queries per connection (RFC 7766 §6.2.1). @throws UserError */
+export async function openTcp(at: SocketAddress, respond: Respond): Promise<Listening> {
+  const connections = new Set<Socket>();
+  // One for all: a reply is copied out before the next query is looked at.
+  const reply = new Uint8Array(MAX_TCP_MESSAGE_OCTETS);
+  let stopping = false;
+
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    connections.add(socket);
+    socket.setTimeout(IDLE_TIMEOUT_MS, () => socket.destroy());
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => connections.delete(socket));
+    let pending: Buffer = Buffer.alloc(0);
+    const answerPending = (): void => {
+      let at = 0;
+      while (pending.length - at >= LENGTH_OCTETS && !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS) {
+        const length = pending.readUInt16BE(at);
+        if (pending.length - at - LENGTH_OCTETS < length) break;
+        const message = pending.subarray(at + LENGTH_OCTETS, at + LENGTH_OCTETS + length);
+        at += LENGTH_OCTETS + length;
+        const replyLength = respond(message, length, reply, "tcp");
+        if (replyLength === 0) {
+          // Silence is for UDP: over TCP a message that gets no reply ends the connection.
+          socket.destroy();
+          return;
+        }
+        const framed = Buffer.allocUnsafe(LENGTH_OCTETS + replyLength);
+        framed.writeUInt16BE(replyLength, 0);
+        framed.set(reply.subarray(0, replyLength), LENGTH_OCTETS);
+        socket.write(framed);
+      }
+      pending = pending.subarray(at);
+      if (socket.writableLength > MAX_UNREAD_OCTETS) socket.pause();
+      if (stopping && pending.length === 0) socket.end();
+    };
+    socket.on("data", (chunk) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+      answerPending();
+    });
+    socket.on("drain", () => {
+      answerPending();
+      if (socket.writableLength <= MAX_UNREAD_OCTETS) socket.resume();
+    });
+    // A half-closed client still gets its replies (RFC 7766 §6.2.4).
+    socket.on("end", () => socket.end());
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(listenError("TCP", at, error)));
+    server.listen(
+      { host: at.address, port: at.port, ipv6Only: at.address.includes(":"), exclusive: true, backlog: 511 },
+      resolve,
+    );
+  });
+  server.removeAllListeners("error");
+  server.on("error", () => {});
+  const bound = server.address();
+  return {
+    address: { address: at.address, port: typeof bound === "object" && bound !== null ? bound.port : at.port },
+    async stop(graceMs) {
+      stopping = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of connections) if (socket.bytesRead === 0 || socket.readableLength === 0) socket.end();
+      const cut = setTimeout(() => {
+        for (const socket of connections) socket.destroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { CLASS, HEADER_OCTETS } from "./constants.js";
+import { lowerName, type Name, nameOctets, parentName } from "./name.js";
+import { embeddedNames, type ResourceRecord } from "./rdata.js";
+
+/** Stands for "the name in the question" as an owner: always a pointer to it, however long it is. */
+export const QNAME = Symbol("the name in the question");
+
+/** A record to encode; the owner may be the question's name, whatever that will be. */
+export interface EncodableRecord extends Omit<ResourceRecord, "name"> {
+  readonly name: Name | typeof QNAME;
+}
+
+/** What stands behind the question of a message. */
+export interface Sections {
+  readonly answer: readonly EncodableRecord[];
+  readonly authority: readonly EncodableRecord[];
+  readonly additional: readonly EncodableRecord[];
+}
+
+/** The encoded sections, and what it takes to put them behind another question than the one they were encoded for. */
+export interface EncodedSections {
+  /** Everything behind the question. */
+  readonly octets: Uint8Array;
+  /**
+   * Offsets in `octets` of the compression pointers that move with the length of the question's name; the pointers to
+   * its beginning do not.
+   */
+  readonly pointers: readonly number[];
+  /** Offset in `octets` of each record: answer, authority, additional. */
+  readonly records: readonly number[];
+}
+
+/** Octets of a question beside its name: type and class (RFC 1035 §4.1.2). */
+export const QUESTION_TAIL_OCTETS = 4;
+
+/** A compression pointer to the question's name, which always begins behind the header (RFC 1035 §4.1.4). */
+const POINTER_TO_QUESTION = 0xc000 | HEADER_OCTETS;
+
+/** Pointers have 14 bits (RFC 1035 §4.1.4); the room left is for a longer question than the one encoded for. */
+const LAST_POINTER_TARGET = 0x3fff - 255;
+
+/**
+ * Encodes the sections of a message whose question is `question`, names compressed (RFC 1035 §4.1.4) where RFC 3597 §4
+ * allows it. The codec of `dns2` is not used here: it compresses SRV targets, which RFC 2782 forbids, cannot carry a
+ * dot inside a label, and does not tell where it wrote pointers (see `test/wire/message.test.ts`).
+ *
+ * Encoded for a name, the result also fits behind every longer name that ends in it, once {@link EncodedSections.pointers}
+ * have been moved by the difference.
+ */
+export function encodeSections(question: Name, sections: Sections): EncodedSections {
+  const octets: number[] = [];
+  const pointers: number[] = [];
+  const records: number[] = [];
+  const base = HEADER_OCTETS + question.length + QUESTION_TAIL_OCTETS;
+  const known = new Map<Name, number>();
+  for (let at: Name | undefined = lowerName(question), offset = HEADER_OCTETS; at !== undefined && at.length > 1; ) {
+    known.set(at, offset);
+    offset += 1 + at.charCodeAt(0);
+    at = parentName(at);
+  }
+
+  const u16 = (value: number): void => {
+    octets.push(value >>> 8, value & 0xff);
+  };
+  const writeName = (name: Name, compressible: boolean): void => {
+    for (let at: Name | undefined = name; at !== undefined; at = parentName(at)) {
+      const key = lowerName(at);
+      const target = compressible ? known.get(key) : undefined;
+      if (target !== undefined) {
+        pointers.push(octets.length);
+        u16(0xc000 | target);
+        return;
+      }
+      const offset = base + octets.length;
+      if (key.length > 1 && !known.has(key) && offset <= LAST_POINTER_TARGET) known.set(key, offset);
+      const length = at.charCodeAt(0);
+      for (let i = 0; i <= length; i += 1) octets.push(at.charCodeAt(i));
+    }
+  };
+  const writeRecord = (record: EncodableRecord): void => {
+    records.push(octets.length);
+    if (record.name === QNAME) u16(POINTER_TO_QUESTION);
+    else writeName(record.name, true);
+    u16(record.type);
+    u16(CLASS.IN);
+    u16(record.ttl >>> 16);
+    u16(record.ttl & 0xffff);
+    const lengthAt = octets.length;
+    u16(0);
+    let copied = 0;
+    for (const name of embeddedNames(record.type, record.rdata)) {
+      for (const octet of record.rdata.subarray(copied, name.offset)) octets.push(octet);
+      copied = name.offset + name.length;
+      writeName(latin1Name(record.rdata.subarray(name.offset, copied)), name.compressible);
+    }
+    for (const octet of record.rdata.subarray(copied)) octets.push(octet);
+    const length = octets.length - lengthAt - 2;
+    octets[lengthAt] = length >>> 8;
+    octets[lengthAt + 1] = length & 0xff;
+  };
+
+  for (const record of sections.answer) writeRecord(record);
+  for (const record of sections.authority) writeRecord(record);
+  for (const record of sections.additional) writeRecord(record);
+  return { octets: Uint8Array.from(octets), pointers, records };
+}
+
+function latin1Name(octets: Uint8Array): Name {
+  return String.fromCharCode(...octets) as Name;
+}
+
+/** A whole query, RD set, for clients: header, question, and an OPT record if `udpOctets` is given (RFC 6891 §6.1.2). */
+export function encodeQuery(query: {
+  readonly id: number;
+  readonly name: Name;
+  readonly type: number;
+  readonly udpOctets?: number;
+}): Uint8Array {
+  const { id, name, type, udpOctets } = query;
+  const header = [id >>> 8, id & 0xff, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, udpOctets === undefined ? 0 : 1];
+  const question = [...nameOctets(name), type >>> 8, type & 0xff, 0, CLASS.IN];
+  const opt = udpOctets === undefined ? [] : [0, 0, 41, udpOctets >>> 8, udpOctets & 0xff, 0, 0, 0, 0, 0, 0];
+  return Uint8Array.from([...header, ...question, ...opt]);
+}

@@ -1,0 +1,352 @@
+import type { EndpointConfig, Position, ZoneConfig } from "../config/config.js";
+import { messageOf, type Problem } from "../lib/errors.js";
+import { addressOctets } from "../wire/address.js";
+import { TYPE, typeText } from "../wire/constants.js";
+import {
+  formatName,
+  isWithin,
+  lowerName,
+  type Name,
+  nameOctets,
+  parentName,
+  parseName,
+  prependLabels,
+} from "../wire/name.js";
+import { embeddedNames } from "../wire/rdata.js";
+import { latin1 } from "../wire/rdata-text.js";
+import { parseRecords } from "./records.js";
+import type { RRset, Zone, ZoneEndpoint } from "./zone.js";
+
+/**
+ * Seconds resolvers keep the apex NS records and the nameservers' addresses. Short beside the usual hours, so that a
+ * nameserver that moves is followed soon; long beside the endpoints' TTL, since these do not follow health.
+ */
+const NAMESERVER_TTL_SECONDS = 300;
+
+/** DNAME (RFC 6672) rewrites the names below it, which takes more than a record. */
+const TYPE_DNAME = 39;
+
+/** What {@link buildZone} made of a zone's configuration; without `zone` there is at least one error. */
+export interface BuiltZone {
+  readonly zone?: Zone;
+  readonly problems: readonly Problem[];
+}
+
+/** A record's place in the zone while it is being built. */
+interface Entry {
+  readonly name: Name;
+  readonly type: number;
+  readonly ttl: number;
+  readonly rdatas: Uint8Array[];
+  readonly position: Position;
+  /** How messages name it: `the record of "registry"`. */
+  readonly what: string;
+}
+
+/** Builds the zone's value from its configuration, and says everything in it that conflicts. */
+export function buildZone(config: ZoneConfig): BuiltZone {
+  const problems: Problem[] = [];
+  const apex = lowerName(parseName(`${config.zone}.`));
+  const entries = new Map<string, Entry>();
+  const report = (position: Position, code: string, message: string, remedy: string): void => {
+    problems.push({ ...position, code, message, remedy });
+  };
+
+  addNameservers(config, apex, entries, report);
+  const endpoints = config.endpoints.map((endpoint) => zoneEndpoint(endpoint, apex));
+  const reserved = reservedNames(config.endpoints, endpoints);
+
+  if (config.records !== undefined) {
+    const parsed = parseRecords(config.records.text, {
+      origin: apex,
+      defaultTtl: config.records.defaultTtl,
+      locate: config.records.locate,
+    });
+    problems.push(...parsed.problems);
+    for (const record of parsed.records) {
+      const name = lowerName(record.name);
+      const what = `${formatName(record.name)} ${typeText(record.type)}`;
+      if (record.type === TYPE_DNAME) {
+        report(
+          record.position,
+          "RECORD_TYPE_UNSUPPORTED",
+          `${what} is a DNAME, which livezone does not expand`,
+          "Use a CNAME for each name.",
+        );
+        continue;
+      }
+      const owner = reserved.get(`${name} ${record.type}`);
+      if (owner !== undefined) {
+        report(
+          record.position,
+          "RECORD_ENDPOINT_CONFLICT",
+          `${what} is also what ${owner} answers by health`,
+          "Remove the record, or give it another name.",
+        );
+        continue;
+      }
+      const key = `${name} ${record.type}`;
+      const present = entries.get(key);
+      if (present === undefined) {
+        entries.set(key, {
+          name,
+          type: record.type,
+          ttl: record.ttl,
+          rdatas: [record.rdata],
+          position: record.position,
+          what,
+        });
+      } else if (present.ttl !== record.ttl) {
+        // Within `records` the parser has compared TTLs: the other side is an address under `nameservers`.
+        report(
+          record.position,
+          "RECORD_NAMESERVER_CONFLICT",
+          `${what} stands under nameservers as well`,
+          "Write the address in one of the two places.",
+        );
+      } else {
+        present.rdatas.push(record.rdata);
+      }
+    }
+  }
+
+  checkCnames(entries, reserved, report);
+  const cuts = new Set(
+    [...entries.values()].filter((entry) => entry.type === TYPE.NS && entry.name !== apex).map((entry) => entry.name),
+  );
+  checkCuts(entries, cuts, config.endpoints, endpoints, report);
+  if (problems.some((problem) => problem.severity !== "warning")) return { problems };
+
+  const records = collect(entries);
+  return {
+    problems,
+    zone: {
+      name: apex,
+      soa: {
+        primary: parseName(config.nameservers[0]?.name ?? "@", apex),
+        contact: parseName(`${config.soa.contact}.`),
+        refresh: config.soa.refresh,
+        retry: config.soa.retry,
+        expire: config.soa.expire,
+        negativeTtl: config.soa.negativeTtl,
+      },
+      records,
+      endpoints,
+      cuts,
+      names: existingNames(apex, records, endpoints, cuts),
+    },
+  };
+}
+
+type Report = (position: Position, code: string, message: string, remedy: string) => void;
+
+function addNameservers(config: ZoneConfig, apex: Name, entries: Map<string, Entry>, report: Report): void {
+  const ns: Uint8Array[] = [];
+  for (const server of config.nameservers) {
+    let name: Name;
+    try {
+      name = lowerName(parseName(server.name, apex));
+    } catch (error) {
+      report(
+        server.position,
+        "NAMESERVER_NAME_INVALID",
+        `${JSON.stringify(server.name)} is not a name: ${messageOf(error)}`,
+        "Write a host name, relative to the zone or with a trailing dot.",
+      );
+      continue;
+    }
+    ns.push(nameOctets(name));
+    const inZone = isWithin(name, apex);
+    if (inZone && server.addresses.length === 0) {
+      report(
+        server.position,
+        "NAMESERVER_GLUE_MISSING",
+        `${server.name} lies inside the zone but has no address`,
+        "Give it its addresses: the parent zone needs them as glue.",
+      );
+    }
+    if (!inZone) {
+      if (server.addresses.length > 0) {
+        report(
+          server.position,
+          "NAMESERVER_OUT_OF_ZONE",
+          `${server.name} lies outside the zone, which cannot hold its addresses`,
+          "Remove the addresses, or use a name inside the zone.",
+        );
+      }
+      continue;
+    }
+    for (const address of server.addresses) {
+      const rdata = addressOctets(address);
+      const type = rdata.length === 4 ? TYPE.A : TYPE.AAAA;
+      const key = `${name} ${type}`;
+      const entry = entries.get(key) ?? {
+        name,
+        type,
+        ttl: NAMESERVER_TTL_SECONDS,
+        rdatas: [],
+        position: server.position,
+        what: `the address of ${server.name}`,
+      };
+      entry.rdatas.push(rdata);
+      entries.set(key, entry);
+    }
+  }
+  const first = config.nameservers[0];
+  if (first !== undefined && ns.length > 0) {
+    entries.set(`${apex} ${TYPE.NS}`, {
+      name: apex,
+      type: TYPE.NS,
+      ttl: NAMESERVER_TTL_SECONDS,
+      rdatas: ns,
+      position: first.position,
+      what: "the nameservers",
+    });
+  }
+}
+
+function zoneEndpoint(config: EndpointConfig, apex: Name): ZoneEndpoint {
+  const name = lowerName(parseName(config.name, apex));
+  return {
+    fqdn: config.fqdn,
+    name,
+    serviceName: prependLabels(["_https", "_tcp"], name),
+    ...(config.statusRecord ? { statusName: prependLabels(["_status"], name) } : {}),
+    port: config.port,
+    ttl: config.ttl,
+    targets: config.targets.map((target) => ({ id: target.id, name: prependLabels([target.id], name) })),
+  };
+}
+
+/** Owner and type of everything that follows health → how to name it in a message. */
+function reservedNames(configs: readonly EndpointConfig[], endpoints: readonly ZoneEndpoint[]): Map<string, string> {
+  const reserved = new Map<string, string>();
+  endpoints.forEach((endpoint, index) => {
+    const label = `the endpoint "${configs[index]?.name}"`;
+    const claim = (name: Name, ...types: number[]): void => {
+      for (const type of types) reserved.set(`${name} ${type}`, label);
+    };
+    claim(endpoint.name, TYPE.A, TYPE.AAAA);
+    claim(endpoint.serviceName, TYPE.SRV);
+    if (endpoint.statusName !== undefined) claim(endpoint.statusName, TYPE.TXT);
+    for (const target of endpoint.targets) claim(target.name, TYPE.A, TYPE.AAAA);
+  });
+  return reserved;
+}
+
+/** No other data beside a CNAME (RFC 1034 §3.6.2, RFC 2181 §10.1), and one CNAME only. */
+function checkCnames(entries: ReadonlyMap<string, Entry>, reserved: ReadonlyMap<string, string>, report: Report): void {
+  const reservedOwners = new Map([...reserved].map(([key, label]) => [key.slice(0, key.lastIndexOf(" ")), label]));
+  const byOwner = groupByOwner(entries);
+  for (const entry of entries.values()) {
+    if (entry.type !== TYPE.CNAME) continue;
+    if (entry.rdatas.length > 1) {
+      report(
+        entry.position,
+        "RECORD_CNAME_MULTIPLE",
+        `${entry.what} is given ${entry.rdatas.length} times`,
+        "Keep one: an alias has one target.",
+      );
+    }
+    const endpoint = reservedOwners.get(entry.name);
+    const other = byOwner.get(entry.name)?.find((candidate) => candidate.type !== TYPE.CNAME);
+    const beside = endpoint ?? other?.what;
+    if (beside !== undefined) {
+      report(
+        entry.position,
+        "RECORD_CNAME_CONFLICT",
+        `${entry.what} stands beside ${beside}, but an alias cannot have other data`,
+        "Remove one of the two.",
+      );
+    }
+  }
+}
+
+function groupByOwner(entries: ReadonlyMap<string, Entry>): Map<Name, Entry[]> {
+  const groups = new Map<Name, Entry[]>();
+  for (const entry of entries.values()) groups.set(entry.name, [...(groups.get(entry.name) ?? []), entry]);
+  return groups;
+}
+
+/** At a cut only NS and DS, below it only addresses of the child's nameservers (RFC 1034 §4.2.1, RFC 2181 §6). */
+function checkCuts(
+  entries: ReadonlyMap<string, Entry>,
+  cuts: ReadonlySet<Name>,
+  configs: readonly EndpointConfig[],
+  endpoints: readonly ZoneEndpoint[],
+  report: Report,
+): void {
+  const glue = new Set<string>();
+  for (const cut of cuts) {
+    for (const rdata of entries.get(`${cut} ${TYPE.NS}`)?.rdatas ?? []) {
+      for (const name of embeddedNames(TYPE.NS, rdata))
+        glue.add(lowerName(latin1(rdata.subarray(name.offset, name.offset + name.length)) as Name));
+    }
+  }
+  for (const entry of entries.values()) {
+    const cut = cutAbove(entry.name, cuts);
+    if (cut === undefined) continue;
+    const isAddress = entry.type === TYPE.A || entry.type === TYPE.AAAA;
+    if (isAddress && glue.has(entry.name)) continue;
+    if (entry.name === cut && (entry.type === TYPE.NS || entry.type === TYPE.DS)) continue;
+    report(
+      entry.position,
+      "RECORD_BELOW_DELEGATION",
+      `${entry.what} belongs to ${formatName(cut)}, which is delegated to other servers`,
+      "Put it into the child zone, or remove the NS records.",
+    );
+  }
+  endpoints.forEach((endpoint, index) => {
+    const position = configs[index]?.position;
+    const cut = cutAbove(endpoint.name, cuts);
+    if (cut !== undefined && position !== undefined) {
+      report(
+        position,
+        "ENDPOINT_BELOW_DELEGATION",
+        `the endpoint ${endpoint.fqdn} lies in ${formatName(cut)}, which is delegated to other servers`,
+        "Move the endpoint, or remove the NS records.",
+      );
+    }
+  });
+}
+
+/** The cut at or above `name`, if there is one. */
+export function cutAbove(name: Name, cuts: ReadonlySet<Name>): Name | undefined {
+  let found: Name | undefined;
+  for (let at: Name | undefined = name; at !== undefined; at = parentName(at)) {
+    if (cuts.has(at)) found = at;
+  }
+  return found;
+}
+
+function collect(entries: ReadonlyMap<string, Entry>): Map<Name, Map<number, RRset>> {
+  const records = new Map<Name, Map<number, RRset>>();
+  for (const { name, type, ttl, rdatas } of entries.values()) {
+    const types = records.get(name) ?? new Map<number, RRset>();
+    types.set(type, { name, type, ttl, rdatas });
+    records.set(name, types);
+  }
+  return records;
+}
+
+function existingNames(
+  apex: Name,
+  records: ReadonlyMap<Name, unknown>,
+  endpoints: readonly ZoneEndpoint[],
+  cuts: ReadonlySet<Name>,
+): Set<Name> {
+  const names = new Set<Name>([apex]);
+  const add = (owner: Name): void => {
+    const cut = cutAbove(owner, cuts);
+    for (let at: Name | undefined = cut ?? owner; at !== undefined && !names.has(at); at = parentName(at))
+      names.add(at);
+  };
+  for (const owner of records.keys()) add(owner);
+  for (const endpoint of endpoints) {
+    add(endpoint.name);
+    add(endpoint.serviceName);
+    if (endpoint.statusName !== undefined) add(endpoint.statusName);
+    for (const target of endpoint.targets) add(target.name);
+  }
+  return names;
+}

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "vitest";
+import { worstCaseReturnMs, worstCaseTimelines } from "../../src/health/timeline.js";
+
+const DEFAULTS = { intervalMs: 2000, timeoutMs: 2000, recheckMs: 1000, rise: 2, fall: 3 };
+
+describe("the worst case", () => {
+  test("at default settings", () => {
+    expect(worstCaseTimelines(DEFAULTS, 5)).toEqual([
+      { kind: "hard", detectionMs: 2400, forgottenMs: 7400 },
+      { kind: "hang", detectionMs: 8200, forgottenMs: 13_200 },
+      { kind: "other", detectionMs: 4200, forgottenMs: 9200 },
+    ]);
+    expect(worstCaseReturnMs(DEFAULTS)).toBe(3200);
+  });
+
+  test("with one failure sufficient there is nothing to confirm", () => {
+    expect(worstCaseTimelines({ ...DEFAULTS, fall: 1 }, 1)).toEqual([
+      { kind: "hard", detectionMs: 2200, forgottenMs: 3200 },
+      { kind: "hang", detectionMs: 4200, forgottenMs: 5200 },
+      { kind: "other", detectionMs: 2200, forgottenMs: 3200 },
+    ]);
+  });
+
+  test("a timeout shorter than the recheck leaves a pause before each but the first", () => {
+    const [, hang] = worstCaseTimelines({ ...DEFAULTS, timeoutMs: 400 }, 5);
+    // 2200 until the first begins, 1000 from each to the next, 400 for the last.
+    expect(hang?.detectionMs).toBe(2200 + 1000 + 1000 + 400);
+  });
+});
