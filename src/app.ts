@@ -57,9 +57,9 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
   logProblems(log, prepared.warnings);
 
   let isReady = false;
-  const answering = createAnswering();
   const served = createServedEndpoints(clock);
-  const metrics = createMetrics(metricsSource(), { version: VERSION, transport: "dgram" });
+  const answering = createAnswering({ workers: prepared.config.workers, log, currentZones: () => served.compile() });
+  const metrics = createMetrics(metricsSource(), { version: VERSION, transport: answering.transport });
   const monitor = createHealthMonitor({
     clock,
     random: Math.random,
@@ -85,6 +85,7 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
   function metricsSource(): MetricsSource {
     return {
       queryTotals: () => answering.totals(),
+      socketTotals: () => answering.socketTotals(),
       targets: () => describeTargets(served, monitor.snapshot()),
       endpoints: () => describeEndpoints(served),
       zones: () => served.zones(),

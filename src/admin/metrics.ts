@@ -23,6 +23,13 @@ export interface TargetRow extends TargetLabels {
 /** The picture behind the gauges, read at a scrape. */
 export interface MetricsSource {
   queryTotals(): QueryTotals;
+  /** Counters of the UDP sockets. */
+  socketTotals(): {
+    readonly kernelDrops: number;
+    readonly sendErrors: number;
+    readonly sendBlocked: number;
+    readonly receiveErrors: number;
+  };
   targets(): Iterable<TargetRow>;
   endpoints(): Iterable<{
     readonly zone: string;
@@ -100,6 +107,12 @@ export function createMetrics(
   mirrored("livezone_dns_truncated_total", "Responses sent with TC, to be asked again over TCP.", [], () => [
     { labels: {}, value: source.queryTotals().truncated },
   ]);
+  const socketCounter = (name: string, help: string, key: keyof ReturnType<MetricsSource["socketTotals"]>): void =>
+    mirrored(name, help, [], () => [{ labels: {}, value: source.socketTotals()[key] }]);
+  socketCounter("livezone_udp_kernel_drops_total", "Datagrams that found the receive buffer full.", "kernelDrops");
+  socketCounter("livezone_udp_send_errors_total", "Replies that the kernel refused to send.", "sendErrors");
+  socketCounter("livezone_udp_send_blocked_total", "Replies dropped since the send buffer was full.", "sendBlocked");
+  socketCounter("livezone_udp_receive_errors_total", "Errors of UDP sockets, ICMP among them.", "receiveErrors");
   read("livezone_target_up", "Whether the probes find the address up.", targetLabels, function* () {
     for (const { zone, endpoint, target, address, isUp } of source.targets())
       yield { labels: { zone, endpoint, target, address }, value: Number(isUp) };

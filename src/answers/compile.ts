@@ -121,7 +121,11 @@ function answerFor(view: ZoneView, name: Name, type: number): Draft {
     const target = aliasTarget(alias);
     if (!isWithin(target, view.zone.name)) return draft;
     const found = find(view.zone, lowerName(target));
-    if (found.kind === "cut") return refer(view, found.name, draft);
+    if (found.kind === "cut") {
+      if (type !== TYPE.DS || found.name !== lowerName(target)) return refer(view, found.name, draft);
+      const ds = view.rrsets(found.name).get(TYPE.DS);
+      return ds === undefined ? negative(view, draft) : positive(view, [ds], draft, target);
+    }
     if (found.kind === "none") return { ...negative(view, draft), rcode: RCODE.NXDOMAIN };
     owner = target;
     at = found.name;
@@ -145,7 +149,7 @@ function find(
   return { kind: "none" };
 }
 
-/** The types that exist where a chain of aliases ends, if it ends inside the zone. */
+/** The types with an answer of their own where a chain of aliases ends, if it ends inside the zone; at a cut that is DS. */
 function chainTypes(view: ZoneView, name: Name): number[] {
   const seen = new Set<Name>();
   for (let at = name; !seen.has(at) && seen.size < MAX_CHAIN; ) {
@@ -153,7 +157,9 @@ function chainTypes(view: ZoneView, name: Name): number[] {
     const rrsets = view.rrsets(at);
     const alias = rrsets.get(TYPE.CNAME);
     if (alias === undefined) return [...rrsets.keys()];
-    const found = find(view.zone, lowerName(aliasTarget(alias)));
+    const target = lowerName(aliasTarget(alias));
+    const found = find(view.zone, target);
+    if (found.kind === "cut" && found.name === target) return [TYPE.DS];
     if (found.kind !== "node") return [];
     at = found.name;
   }
@@ -197,9 +203,8 @@ function negative(view: ZoneView, draft: Draft): Draft {
 function refer(view: ZoneView, cut: Name, draft: Draft): Draft {
   const ns = view.rrsets(cut).get(TYPE.NS);
   if (ns === undefined) return draft;
-  const ds = view.rrsets(cut).get(TYPE.DS);
+  // Without DS: it belongs into referrals of signed zones only (RFC 4035 §3.1.4), and resolvers ask for it by itself.
   push(draft.authority, ns, cut);
-  if (ds !== undefined) push(draft.authority, ds, cut);
   for (const name of new Set(namesOf(ns).map(lowerName))) {
     pushAddresses(view, name, isWithin(name, cut) ? draft.requiredAdditional : draft.additional);
   }

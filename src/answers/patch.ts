@@ -13,23 +13,25 @@ const ORDERS: (Uint8Array | undefined)[] = Array.from({ length: MAX_BALANCED + 1
  * serial of the moment, the pointers moved and the addresses in the next order.
  *
  * @param answer offset in `table.answers`, from {@link AnswerTable.find}
- * @param reply has room for `room` octets
+ * @param reply holds the reply from `start` on, with room for `room` octets there
  * @param nameLength octets of the question's name, root label included
  * @param requestFlags bits of the request to copy (RD)
  * @param room octets the reply may take, what follows the body (OPT) already taken off
- * @returns the end of the body; if it does not fit even without its optional additional data, the end of the
+ * @returns the offset from `start` of the end of the body; if it does not fit even without its optional additional data, the end of the
  *   question, with TC set and no records: a whole RRset or none (RFC 2181 §9)
  */
 export function patchAnswer(
   table: AnswerTable,
   answer: number,
   reply: Uint8Array,
+  start: number,
   nameLength: number,
   requestFlags: number,
   room: number,
 ): number {
   const { answers, octets } = table;
-  const at = HEADER_OCTETS + nameLength + 4;
+  const questionEnd = HEADER_OCTETS + nameLength + 4;
+  const at = start + questionEnd;
   const bodyAt = answers[answer + ANSWER.bodyAt] as number;
   const rotationCount = answers[answer + ANSWER.rotationCount] as number;
   let length = answers[answer + ANSWER.bodyLength] as number;
@@ -41,16 +43,16 @@ export function patchAnswer(
     answerCount -= left;
     length -= left * (answers[answer + ANSWER.rotationStride] as number);
   }
-  if (at + length > room) {
+  if (questionEnd + length > room) {
     length = answers[answer + ANSWER.requiredLength] as number;
     additionalCount = answers[answer + ANSWER.requiredAdditional] as number;
-    if (at + length > room || rotationCount > 0) {
+    if (questionEnd + length > room || rotationCount > 0) {
       flags |= 0x0200;
-      writeHeader(reply, flags, 0, 0, 0);
-      return at;
+      writeHeader(reply, start, flags, 0, 0, 0);
+      return questionEnd;
     }
   }
-  writeHeader(reply, flags, answerCount, answers[answer + ANSWER.authorityCount] as number, additionalCount);
+  writeHeader(reply, start, flags, answerCount, answers[answer + ANSWER.authorityCount] as number, additionalCount);
 
   if (rotationCount > 1) {
     writeRotated(table, answer, reply, at);
@@ -66,26 +68,27 @@ export function patchAnswer(
     reply[at + serialAt + 3] = serial;
   }
   movePointers(table, answer, reply, at, length, nameLength);
-  return at + length;
+  return questionEnd + length;
 }
 
 function writeHeader(
   reply: Uint8Array,
+  start: number,
   flags: number,
   answers: number,
   authorities: number,
   additionals: number,
 ): void {
-  reply[2] = flags >>> 8;
-  reply[3] = flags;
-  reply[4] = 0;
-  reply[5] = 1;
-  reply[6] = answers >>> 8;
-  reply[7] = answers;
-  reply[8] = authorities >>> 8;
-  reply[9] = authorities;
-  reply[10] = additionals >>> 8;
-  reply[11] = additionals;
+  reply[start + 2] = flags >>> 8;
+  reply[start + 3] = flags;
+  reply[start + 4] = 0;
+  reply[start + 5] = 1;
+  reply[start + 6] = answers >>> 8;
+  reply[start + 7] = answers;
+  reply[start + 8] = authorities >>> 8;
+  reply[start + 9] = authorities;
+  reply[start + 10] = additionals >>> 8;
+  reply[start + 11] = additionals;
 }
 
 /** Adds to every listed pointer what the question's name is longer than the one compiled for. */

@@ -17,7 +17,7 @@ import {
   renderScreen,
 } from "../demo/screen.js";
 import { DEMO_ENDPOINT, DEMO_TARGETS, prepareDemo } from "../demo/setup.js";
-import { EMPTY_STORY, noteAnswer, noteDeed, type Story } from "../demo/story.js";
+import { EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../demo/story.js";
 import { messageOf } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { createLogger } from "../lib/logger.js";
@@ -122,14 +122,14 @@ async function play(app: App, apiservers: readonly Apiserver[], isTerminal: bool
     if (answer.kind !== "addresses") return;
     const { addresses } = answer;
     const answered = new Set(DEMO_TARGETS.filter(({ address }) => addresses.includes(address)).map(({ id }) => id));
-    const before = story.events.length;
+    const before = story;
     story = noteAnswer(story, {
       targets: answered,
       failOpen: app.answerable(DEMO_ENDPOINT)?.mode === "fail-open",
       nowMs: Date.now(),
       reasonOf: (id) => targets().find((target) => target.id === id)?.reason,
     });
-    if (!isTerminal) for (const event of story.events.slice(before)) process.stdout.write(`${renderEvent(event)}\n`);
+    if (!isTerminal) for (const event of eventsSince(before, story)) process.stdout.write(`${renderEvent(event)}\n`);
   };
   const act = async (action: DemoAction): Promise<void> => {
     if (action.kind === "quit") return finish();
@@ -141,12 +141,17 @@ async function play(app: App, apiservers: readonly Apiserver[], isTerminal: bool
     if (action.kind === "crash") await apiserver.crash();
     else if (action.kind === "hang") apiserver.hang();
     else if (action.kind === "revive") await apiserver.revive();
-    else await apiserver.setReady(false).catch(() => {});
+    else await apiserver.setReady(false);
   };
 
   if (isTerminal) process.stdout.write(ENTER_SCREEN);
   else process.stdout.write(`livezone demo: try  dig @${server.address} -p ${server.port} ${DEMO_ENDPOINT}\n`);
-  const stopReading = readKeys(process.stdin, (action) => void act(action).then(draw));
+  const stopReading = readKeys(process.stdin, (action) => {
+    // One that cannot be carried out (hung, its port taken meanwhile) changes nothing; the table shows what is.
+    act(action)
+      .catch(() => {})
+      .then(draw);
+  });
   let running = true;
   const loop = (async () => {
     while (running) {

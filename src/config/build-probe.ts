@@ -157,7 +157,7 @@ function rank(layers: readonly ProbeLayer[], key: Key): number {
 
 /** Whether a nearer layer wrote the option too, but wrongly: what would hold is not known, so nothing is compared. */
 function overruled(layers: readonly ProbeLayer[], key: Key): boolean {
-  return layers.findLastIndex((layer) => layer.damaged(key)) > rank(layers, key);
+  return layers.findLastIndex((layer) => layer.damaged(key)) > 99;
 }
 
 function checkOptionsFit(layer: ProbeLayer, type: ProbeType, report: Report): void {

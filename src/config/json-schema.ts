@@ -11,8 +11,8 @@ export function configJsonSchema(): Record<string, unknown> {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "livezone configuration",
     description: "The main file livezone.yaml, or a zone file.",
-    anyOf: [{ $ref: "#/$defs/main" }, { $ref: "#/$defs/zone" }],
-    $defs: { main: fileSchema(mainSchema), zone: fileSchema(zoneSchema) },
+    anyOf: [{ $ref: "#/definitions/main" }, { $ref: "#/definitions/zone" }],
+    definitions: { main: fileSchema(mainSchema), zone: fileSchema(zoneSchema) },
   };
 }
 

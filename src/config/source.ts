@@ -126,7 +126,8 @@ export function parseSource(
     schema: "core",
     stringKeys: true,
     prettyErrors: false,
-    logLevel: "silent",
+    // At "silent" a second document would be no error; nothing is printed at any level.
+    logLevel: "error",
     lineCounter: counter,
   });
   const positions = positionsOf(document, counter, text);

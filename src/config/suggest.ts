@@ -1,9 +1,10 @@
 /**
  * The candidate that `word` was probably meant to be, or `undefined` when none is close.
  *
- * Close is an edit distance of at most a third of the longer word's length, at least 1; letter case does not count.
+ * Close is an edit distance of at most a third of the longer word's length, at least 1, or a word of which the other
+ * is the start (`warning` and `warn`), from 4 letters on; letter case does not count.
  */
-export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+export function suggest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
@@ -17,7 +18,14 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
       bestDistance = distance;
     }
   }
-  return best;
+  const lower = word.toLowerCase();
+  return (
+    best ?? [...candidates].find((it) => startsWith(lower, it.toLowerCase()) || startsWith(it.toLowerCase(), lower))
+  );
+}
+
+function startsWith(word: string, start: string): boolean {
+  return start.length >= 4 && word.startsWith(start);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { KeyObject, randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
-import "./reflect.js";
+import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 
 /** `ec` is P-256, `rsa` has 2048 bits. */

@@ -73,7 +73,8 @@ export function createResponder(state: ResponderState, counters: QueryCounters):
     if (edns !== undefined && edns.version > 0)
       return refuse(request, reply, flags, RCODE.BADVERS, question, edns, counters);
     if (isMetaType(question.type)) return refuse(request, reply, flags, RCODE.FORMERR, question, edns, counters);
-    if (question.class !== CLASS.IN || isRefusedType(question.type))
+    const isAnyClass = question.class === CLASS.ANY;
+    if ((question.class !== CLASS.IN && !isAnyClass) || isRefusedType(question.type))
       return refuse(request, reply, flags, RCODE.REFUSED, question, edns, counters);
     if (!state.table.find(request, HEADER_OCTETS, question.nameLength, question.type)) {
       return refuse(request, reply, flags, RCODE.REFUSED, question, edns, counters);
@@ -85,7 +86,9 @@ export function createResponder(state: ResponderState, counters: QueryCounters):
 
     reply.set(request.subarray(HEADER_OCTETS, questionEnd), HEADER_OCTETS);
     const room = replyLimit(transport, edns) - (edns === undefined ? 0 : OPT_OCTETS);
-    const end = patchAnswer(state.table, state.table.found, reply, question.nameLength, flags & FLAG.RD, room);
+    const end = patchAnswer(state.table, state.table.found, reply, 0, question.nameLength, flags & FLAG.RD, room);
+    // Nobody can be authoritative for all classes at once (RFC 1034 §3.7.1).
+    if (isAnyClass) reply[2] = (reply[2] as number) & ~(FLAG.AA >>> 8);
     if (((reply[2] as number) & (FLAG.TC >>> 8)) !== 0) counters.truncated();
     counters.response((reply[3] as number) & 0xf);
     return edns === undefined ? end : appendOpt(reply, end, edns, RCODE.NOERROR);

@@ -33,6 +33,8 @@ export interface ServedEndpoints {
   readonly endpoints: ReadonlyMap<string, ServedEndpoint>;
   /** Name and published serial of each zone. */
   zones(): { readonly zone: string; readonly serial: number }[];
+  /** Every answer as it stands. */
+  compile(): CompiledZone[];
   /** Takes a configuration: every answer anew, from the health of the moment. Serials go on from where they were. */
   replace(prepared: Prepared, snapshot: Snapshot): CompiledZone[];
   /** Lets the answers of an endpoint follow its health; undefined for an endpoint that is not served (any more). */
@@ -55,6 +57,7 @@ export function createServedEndpoints(clock: Clock): ServedEndpoints {
       return endpoints;
     },
     zones: () => published.map(({ zone, serial }) => ({ zone: formatName(zone.name).slice(0, -1), serial })),
+    compile: () => published.map((zone) => zone.compile()),
     replace({ config, zones }, snapshot) {
       const serials = new Map(published.map(({ zone, serial }) => [zone.name, serial]));
       const nextEndpoints = new Map<string, ServedEndpoint>();

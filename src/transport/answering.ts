@@ -1,16 +1,22 @@
+import { closeSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
-import { AnswerTable } from "../answers/table.js";
-import { formatAddress, type Listening, type SocketAddress } from "../lib/listening.js";
+import { messageOf, UserError } from "../lib/errors.js";
+import { formatAddress, listenError, type SocketAddress } from "../lib/listening.js";
+import type { Logger } from "../lib/logger.js";
 import { createQueryCounters, type QueryTotals, sumCounters } from "../query/counters.js";
-import { createResponder, type Respond, type ResponderState } from "../query/respond.js";
-import { openTcp } from "./tcp.js";
-import { openUdp } from "./udp.js";
+import { COUNTERS, createCounters, readCounters } from "./batch/buffers.js";
+import { type BatchTransport, type BoundSocket, loadBatch } from "./batch/load.js";
+import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
 
 /**
- * Everything that answers queries, seen from the side that decides the answers: sockets and tables, in whatever
- * threads they are.
+ * Everything that answers queries, seen from the side that decides the answers: sockets and tables in threads of
+ * their own, so that a TLS handshake of a probe never delays an answer.
  */
 export interface Answering {
+  /** What carries UDP: `batch` is the native part, `dgram` Node's own. */
+  readonly transport: "batch" | "dgram";
   /**
    * Listens on these addresses, UDP and TCP on each, from now on: opens what is new, then closes what is no longer
    * named. Rejects with a UserError, nothing changed, if one cannot be opened.
@@ -26,79 +32,237 @@ export interface Answering {
   setReady(): void;
   /** What has been counted so far. */
   totals(): QueryTotals;
+  /** What the UDP sockets have counted, by {@link COUNTERS}; zeros with `dgram`. */
+  socketTotals(): Record<keyof typeof COUNTERS, number>;
   /** Answers what is under way and closes everything. @param graceMs until open connections are cut */
   stop(graceMs: number): Promise<void>;
 }
 
-/** UDP and TCP of one address. */
-type Pair = readonly [Listening, Listening];
+/** What answering is set up with. */
+export interface AnsweringOptions {
+  /** Threads that answer, 1 or more; without the native part there is one. */
+  readonly workers: number;
+  readonly log: Logger;
+  /** All answers as they stand, for a thread that replaces one that crashed. */
+  currentZones(): readonly CompiledZone[];
+  /** Default: the native part, if it was built. */
+  readonly batch?: ReturnType<typeof loadBatch>;
+}
 
-/** Answers in this thread. */
-export function createAnswering(): Answering {
-  const counters = createQueryCounters();
-  const state: ResponderState = { table: new AnswerTable(), ready: false };
-  const respond = createResponder(state, counters);
-  let open: ReadonlyMap<string, Pair> = new Map();
+/** Zones in one message: a few milliseconds of a thread's time, between which it answers. */
+const ZONES_PER_MESSAGE = 100;
+
+/** Milliseconds before a crashed thread is replaced, so that one that cannot live does not eat the processor. */
+const REPLACE_AFTER_MS = 100;
+
+/** The program of a thread. Under a test runner this file is TypeScript, which a thread cannot run: use the build. */
+const PROGRAM = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/transport/worker.js" : "./worker.js", import.meta.url),
+);
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** One thread. */
+interface Thread {
+  readonly settings: WorkerSettings;
+  worker: Worker;
+}
+
+/** A listen address and its sockets, one for each thread; none with `dgram`. */
+interface Bound {
+  readonly address: SocketAddress;
+  readonly udp: readonly { readonly fd: number; readonly counters: BigUint64Array<SharedArrayBuffer> }[];
+}
+
+/** Starts the threads; nothing is answered until {@link Answering.listen} and {@link Answering.setReady}. */
+export function createAnswering(options: AnsweringOptions): Answering {
+  const { log, currentZones } = options;
+  const { transport: batch, reason } = options.batch ?? loadBatch();
+  if (batch === undefined) log.warn({ reason }, "fast transport unavailable, using dgram");
+  const count = batch === undefined ? 1 : options.workers;
+
+  let bound = new Map<string, Bound>();
+  let addresses: readonly SocketAddress[] = [];
+  let isReady = false;
+  let isStopping = false;
+  let orders = 0;
+  const waiting = new Map<number, (answer: FromWorker) => void>();
+  const threads = Array.from({ length: count }, (_, index): Thread => {
+    const settings: WorkerSettings = { index, counters: createQueryCounters().memory };
+    return { settings, worker: startWorker(settings) };
+  });
+
+  function startWorker(settings: WorkerSettings): Worker {
+    const worker = new Worker(PROGRAM, { workerData: settings, execArgv: [], name: `answers-${settings.index}` });
+    worker.on("message", (message: FromWorker) => waiting.get(message.number)?.(message));
+    worker.on("error", (error) => log.error({ worker: settings.index, error: messageOf(error) }, "worker failed"));
+    worker.on("exit", () => {
+      if (isStopping) return;
+      log.error({ worker: settings.index }, "worker ended, starting another");
+      setTimeout(() => void replace(settings), REPLACE_AFTER_MS).unref();
+    });
+    return worker;
+  }
+
+  /** Starts a thread in place of one that crashed, on the same sockets. */
+  async function replace(settings: WorkerSettings): Promise<void> {
+    const thread = threads[settings.index];
+    if (isStopping || thread === undefined) return;
+    thread.worker = startWorker(settings);
+    sendZones(thread, currentZones());
+    if (isReady) tell(thread, { kind: "ready" });
+    try {
+      await order(thread, socketOrders(thread, bound, new Set(bound.keys())));
+    } catch (error) {
+      log.error({ worker: settings.index, error: messageOf(error) }, "worker cannot listen");
+    }
+  }
+
+  function tell(thread: Thread, message: ToWorker): void {
+    thread.worker.postMessage(message);
+  }
+
+  function sendZones(thread: Thread, zones: readonly CompiledZone[]): void {
+    tell(thread, { kind: "begin" });
+    for (let at = 0; at < zones.length; at += ZONES_PER_MESSAGE) {
+      tell(thread, { kind: "zones", zones: zones.slice(at, at + ZONES_PER_MESSAGE) });
+    }
+    tell(thread, { kind: "commit" });
+  }
+
+  /** Has a thread listen on `sockets`; resolves with the real addresses. */
+  function order(thread: Thread, sockets: readonly SocketOrder[]): Promise<readonly SocketAddress[]> {
+    orders += 1;
+    const number = orders;
+    return new Promise((resolve, reject) => {
+      const gone = (): void => {
+        waiting.delete(number);
+        reject(new UserError("the thread that answers queries ended", "WORKER_ENDED"));
+      };
+      thread.worker.once("exit", gone);
+      waiting.set(number, (answer) => {
+        waiting.delete(number);
+        thread.worker.off("exit", gone);
+        if (answer.kind === "listening") resolve(answer.addresses);
+        else reject(new UserError(answer.message, answer.code));
+      });
+      tell(thread, { kind: "listen", number, sockets });
+    });
+  }
+
+  /** What thread is to listen on; a TCP socket is made for each address that it does not have yet. */
+  function socketOrders(
+    { settings: { index } }: Thread,
+    all: ReadonlyMap<string, Bound>,
+    fresh: ReadonlySet<string>,
+  ): SocketOrder[] {
+    return [...all].map(([key, { address, udp }]) => {
+      const servesTcp = index === 0;
+      const socket = udp[index];
+      const tcp =
+        servesTcp && batch !== undefined && fresh.has(key) ? { fd: bindOne(batch, address, "tcp").fd } : undefined;
+      return { key, address, servesTcp, ...(socket && { udp: socket }), ...(tcp && { tcp }) };
+    });
+  }
 
   return {
-    async listen(addresses) {
-      const next = await openMissing(addresses, open, respond);
-      const closing = [...open].filter(([key]) => !next.has(key)).map(([, pair]) => pair);
-      open = next;
-      await closeAll(closing, 0);
+    transport: batch === undefined ? "dgram" : "batch",
+    async listen(wanted) {
+      const next = new Map<string, Bound>();
+      const fresh = new Map<string, Bound>();
+      try {
+        for (const address of wanted) {
+          const key = formatAddress(address);
+          const present = bound.get(key);
+          const one = present ?? bindAddress(batch, address, count);
+          if (present === undefined) fresh.set(key, one);
+          next.set(key, one);
+        }
+        const names = new Set(fresh.keys());
+        const answers = await Promise.all(threads.map((thread) => order(thread, socketOrders(thread, next, names))));
+        addresses = answers[0] ?? [];
+      } catch (error) {
+        closeSockets(fresh.values());
+        // A thread may have opened what another could not.
+        if (fresh.size > 0)
+          await Promise.allSettled(threads.map((thread) => order(thread, socketOrders(thread, bound, NONE))));
+        throw error;
+      }
+      const closing = [...bound].filter(([key]) => !next.has(key)).map(([, one]) => one);
+      bound = next;
+      closeSockets(closing);
     },
     get addresses() {
-      return [...open.values()].map(([udp]) => udp.address);
+      return addresses;
     },
     load(zones) {
-      const table = new AnswerTable();
-      for (const zone of zones) table.addZone(zone);
-      state.table = table;
+      for (const thread of threads) sendZones(thread, zones);
     },
-    update: (update) => state.table.update(update),
+    update(update) {
+      for (const thread of threads) tell(thread, { kind: "update", update });
+    },
     setReady() {
-      state.ready = true;
+      isReady = true;
+      for (const thread of threads) tell(thread, { kind: "ready" });
     },
-    totals: () => sumCounters([counters.memory]),
-    stop: (graceMs) => closeAll([...open.values()], graceMs),
+    totals: () => sumCounters(threads.map(({ settings }) => settings.counters)),
+    socketTotals() {
+      const sums = readCounters(createCounters());
+      for (const { udp } of bound.values()) {
+        for (const { counters } of udp) {
+          const counted = readCounters(counters);
+          for (const name of Object.keys(COUNTERS) as (keyof typeof COUNTERS)[]) sums[name] += counted[name];
+        }
+      }
+      return sums;
+    },
+    async stop(graceMs) {
+      isStopping = true;
+      await Promise.all(
+        threads.map(({ worker }) => {
+          const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+          worker.postMessage({ kind: "stop", graceMs } satisfies ToWorker);
+          return ended;
+        }),
+      );
+      closeSockets(bound.values());
+      bound = new Map();
+    },
   };
 }
 
-/** Opens what `addresses` name and `open` lacks; all or none. */
-async function openMissing(
-  addresses: readonly SocketAddress[],
-  open: ReadonlyMap<string, Pair>,
-  respond: Respond,
-): Promise<Map<string, Pair>> {
-  const next = new Map<string, Pair>();
-  const fresh: Pair[] = [];
+/**
+ * Binds one UDP socket for each thread. They share the address by `SO_REUSEPORT`, which would also let a second server
+ * on silently; so the address is first bound alone.
+ */
+function bindAddress(batch: BatchTransport | undefined, address: SocketAddress, count: number): Bound {
+  if (batch === undefined) return { address, udp: [] };
+  for (const kind of ["udp", "tcp"] as const) {
+    if (address.port !== 0) closeSync(bindOne(batch, address, kind, false).fd);
+  }
+  const udp: { fd: number; counters: BigUint64Array<SharedArrayBuffer> }[] = [];
+  let at = address;
   try {
-    for (const address of addresses) {
-      const key = formatAddress(address);
-      let pair = open.get(key);
-      if (pair === undefined) {
-        pair = await openPair(address, respond);
-        fresh.push(pair);
-      }
-      next.set(key, pair);
+    for (let i = 0; i < count; i += 1) {
+      const socket = bindOne(batch, at, "udp");
+      at = { address: address.address, port: socket.port };
+      udp.push({ fd: socket.fd, counters: createCounters() });
     }
-    return next;
+    return { address: at, udp };
   } catch (error) {
-    await closeAll(fresh, 0);
+    closeSockets([{ address, udp }]);
     throw error;
   }
 }
 
-async function openPair(address: SocketAddress, respond: Respond): Promise<Pair> {
-  const udp = await openUdp(address, respond);
+function bindOne(batch: BatchTransport, at: SocketAddress, kind: "udp" | "tcp", reusePort = true): BoundSocket {
   try {
-    return [udp, await openTcp(udp.address, respond)];
+    return batch.bind({ ...at, kind, reusePort });
   } catch (error) {
-    await udp.stop(0);
-    throw error;
+    throw listenError(kind.toUpperCase(), at, error);
   }
 }
 
-async function closeAll(pairs: readonly Pair[], graceMs: number): Promise<void> {
-  await Promise.all(pairs.flat().map((listening) => listening.stop(graceMs)));
+function closeSockets(all: Iterable<Bound>): void {
+  for (const { udp } of all) for (const { fd } of udp) closeSync(fd);
 }

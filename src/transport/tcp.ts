@@ -15,8 +15,13 @@ const MAX_CONNECTIONS = 2_000;
 /** Octets of replies a client may leave unread before no more of its queries are taken. */
 const MAX_UNREAD_OCTETS = 4 * MAX_TCP_MESSAGE_OCTETS;
 
-/** Opens a TCP socket that takes any number of queries per connection (RFC 7766 §6.2.1). @throws UserError */
-export async function openTcp(at: SocketAddress, respond: Respond): Promise<Listening> {
+/**
+ * Opens a TCP socket that takes any number of queries per connection (RFC 7766 §6.2.1).
+ *
+ * @param fd a listening socket that is bound to `at` already, and is closed with this one; absent = opens its own
+ * @throws UserError if it cannot be opened
+ */
+export async function openTcp(at: SocketAddress, respond: Respond, fd?: number): Promise<Listening> {
   const connections = new Set<Socket>();
   // One for all: a reply is copied out before the next query is looked at.
   const reply = new Uint8Array(MAX_TCP_MESSAGE_OCTETS);
@@ -65,10 +70,11 @@ export async function openTcp(at: SocketAddress, respond: Respond): Promise<List
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(listenError("TCP", at, error)));
-    server.listen(
-      { host: at.address, port: at.port, ipv6Only: at.address.includes(":"), exclusive: true, backlog: 511 },
-      resolve,
-    );
+    const where =
+      fd === undefined
+        ? { host: at.address, port: at.port, ipv6Only: at.address.includes(":"), exclusive: true, backlog: 511 }
+        : { fd };
+    server.listen(where, resolve);
   });
   server.removeAllListeners("error");
   server.on("error", () => {});

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { HttpsProbeConfig } from "../../config/config.js";
@@ -91,6 +92,7 @@ export function createProbeFiles(clock: Clock = systemClock, reader: FileReader 
       if (last?.texts.every((old, index) => old === texts[index])) return last.context;
       const [caText = "", cert = "", keyText = ""] = texts;
       try {
+        if (ca !== undefined) checkAuthorities(caText);
         const context = createSecureContext({
           ...(ca === undefined ? {} : { ca: caText }),
           ...(clientCertificate === undefined ? {} : { cert, key: keyText }),
@@ -104,4 +106,16 @@ export function createProbeFiles(clock: Clock = systemClock, reader: FileReader 
       }
     },
   };
+}
+
+/**
+ * OpenSSL takes what it can read of a bundle and is silent about the rest: of a file that is being written, that may
+ * be nothing, and then no server is trusted any more.
+ *
+ * @throws when there is no certificate, or one that is cut off or broken
+ */
+function checkAuthorities(pem: string): void {
+  const beginnings = pem.split("-----BEGIN CERTIFICATE-----").slice(1);
+  if (beginnings.length === 0) throw new RangeError("no certificate in PEM form");
+  for (const rest of beginnings) new X509Certificate(`-----BEGIN CERTIFICATE-----${rest}`);
 }

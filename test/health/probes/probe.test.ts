@@ -429,7 +429,8 @@ describe("an https probe", () => {
           // OpenSSL's alert says no more than that the handshake failed.
           expect(said(found)).toMatch(/^tls-protocol: .* or it demands a client certificate$/);
         } else {
-          expect(said(found)).toBe("XX");
+          // The alert comes after the handshake, and may lose against the reset that follows it.
+          expect(said(found)).toMatch(/^(?:auth-required: the server demands a client certificate|reset: .*)$/);
         }
       });
     },

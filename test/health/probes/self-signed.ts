@@ -1,5 +1,5 @@
 import { KeyObject, webcrypto } from "node:crypto";
-import "../../../src/demo/reflect.js";
+import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import type { IssuedCertificate } from "../../../src/demo/certificates.js";
 

@@ -1,0 +1,55 @@
+import type { Listening, SocketAddress } from "../lib/listening.js";
+import type { RespondFast } from "../query/fast.js";
+import type { Respond } from "../query/respond.js";
+import { type BatchBuffers, createBuffers } from "./batch/buffers.js";
+import { type BatchTransport, loadBatch } from "./batch/load.js";
+
+/** Serves a bound UDP socket in this thread. The descriptor stays its owner's. */
+export type ReceiveBatches = (
+  address: SocketAddress,
+  socket: { readonly fd: number; readonly counters: BigUint64Array },
+) => Listening;
+
+/**
+ * Prepares a thread to answer whole batches of datagrams through the native part, which is loaded when the first
+ * socket is served. All sockets of the thread share one set of buffers.
+ */
+export function createBatchReceiver(respondFast: RespondFast, respond: Respond): ReceiveBatches {
+  let prepared:
+    | { readonly transport: BatchTransport; readonly buffers: BatchBuffers; readonly onBatch: (count: number) => void }
+    | undefined;
+  const prepare = () => {
+    const { transport, reason } = loadBatch();
+    if (transport === undefined) throw new Error(reason);
+    const buffers = createBuffers();
+    return { transport, buffers, onBatch: batchHandler(buffers, respondFast, respond) };
+  };
+  return (address, { fd, counters }) => {
+    prepared ??= prepare();
+    const { transport, buffers, onBatch } = prepared;
+    const receiver = transport.receive({ fd, buffers, counters, onBatch });
+    return {
+      address,
+      async stop() {
+        receiver.drain();
+        receiver.close();
+      },
+    };
+  };
+}
+
+function batchHandler(buffers: BatchBuffers, respondFast: RespondFast, respond: Respond): (count: number) => void {
+  const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths } = buffers;
+  return (count) => {
+    for (let i = 0; i < count; i += 1) {
+      const at = i * receiveSlot;
+      const replyAt = i * sendSlot;
+      const length = receiveLengths[i] as number;
+      const replyLength = respondFast(receive, at, length, send, replyAt);
+      sendLengths[i] =
+        replyLength >= 0
+          ? replyLength
+          : respond(receive.subarray(at, at + length), length, send.subarray(replyAt, replyAt + sendSlot), "udp");
+    }
+  };
+}

@@ -1,0 +1,100 @@
+/** A thread that answers queries: sockets and a table, and messages that say what is to be in them. */
+import { parentPort, workerData } from "node:worker_threads";
+import { AnswerTable } from "../answers/table.js";
+import { messageOf, UserError } from "../lib/errors.js";
+import type { Listening } from "../lib/listening.js";
+import { createQueryCounters } from "../query/counters.js";
+import { createFastResponder } from "../query/fast.js";
+import { createResponder, type ResponderState } from "../query/respond.js";
+import { createBatchReceiver } from "./batch-udp.js";
+import { openTcp } from "./tcp.js";
+import { openUdp } from "./udp.js";
+import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
+
+const settings = workerData as WorkerSettings;
+const counters = createQueryCounters(settings.counters);
+const state: ResponderState = { table: new AnswerTable(), ready: false };
+const respond = createResponder(state, counters);
+const receiveBatches = createBatchReceiver(createFastResponder(state, counters), respond);
+
+let open: ReadonlyMap<string, readonly Listening[]> = new Map();
+let coming = new AnswerTable();
+
+async function openSockets(order: SocketOrder): Promise<Listening[]> {
+  const udp =
+    order.udp === undefined ? await openUdp(order.address, respond) : receiveBatches(order.address, order.udp);
+  if (!order.servesTcp) return [udp];
+  try {
+    return [udp, await openTcp(udp.address, respond, order.tcp?.fd)];
+  } catch (error) {
+    await udp.stop(0);
+    throw error;
+  }
+}
+
+/** Opens what is new, all or none, then closes what is no longer named. */
+async function listen(sockets: readonly SocketOrder[]): Promise<void> {
+  const next = new Map<string, readonly Listening[]>();
+  const fresh: Listening[] = [];
+  try {
+    for (const order of sockets) {
+      let opened = open.get(order.key);
+      if (opened === undefined) {
+        opened = await openSockets(order);
+        fresh.push(...opened);
+      }
+      next.set(order.key, opened);
+    }
+  } catch (error) {
+    await closeAll(fresh, 0);
+    throw error;
+  }
+  const closing = [...open].filter(([key]) => !next.has(key)).flatMap(([, sockets]) => sockets);
+  open = next;
+  await closeAll(closing, 0);
+}
+
+async function closeAll(sockets: readonly Listening[], graceMs: number): Promise<void> {
+  await Promise.all(sockets.map((socket) => socket.stop(graceMs)));
+}
+
+function say(message: FromWorker): void {
+  parentPort?.postMessage(message);
+}
+
+async function obey(message: ToWorker): Promise<void> {
+  switch (message.kind) {
+    case "begin":
+      coming = new AnswerTable();
+      return;
+    case "zones":
+      for (const zone of message.zones) coming.addZone(zone);
+      return;
+    case "commit":
+      state.table = coming;
+      return;
+    case "update":
+      state.table.update(message.update);
+      return;
+    case "ready":
+      state.ready = true;
+      return;
+    case "listen":
+      try {
+        await listen(message.sockets);
+        const addresses = [...open.values()].flatMap(([udp]) => (udp === undefined ? [] : [udp.address]));
+        say({ kind: "listening", number: message.number, addresses });
+      } catch (error) {
+        const code = error instanceof UserError ? error.code : "LISTEN_FAILED";
+        say({ kind: "listen-failed", number: message.number, message: messageOf(error), code });
+      }
+      return;
+    case "stop":
+      await closeAll([...open.values()].flat(), message.graceMs);
+      parentPort?.close();
+  }
+}
+
+parentPort?.on("message", (message: ToWorker) => {
+  void obey(message);
+});

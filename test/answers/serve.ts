@@ -1,0 +1,139 @@
+import type { ZoneUpdate } from "../../src/answers/answer.js";
+import { type PublishedZone, publishZone } from "../../src/answers/publish.js";
+import { AnswerTable } from "../../src/answers/table.js";
+import type { EndpointConfig, Position, ZoneConfig } from "../../src/config/config.js";
+import type { Answerable } from "../../src/health/answerable.js";
+import { formatProblem, type Problem } from "../../src/lib/errors.js";
+import { createQueryCounters } from "../../src/query/counters.js";
+import { createResponder, type Respond, type ResponderState } from "../../src/query/respond.js";
+import { buildZone } from "../../src/zone/build.js";
+import type { Zone } from "../../src/zone/zone.js";
+import { type DnsMessage, type DnsQuestion, encodeQuery, parseMessage } from "../support/dns-message.js";
+
+/** A zone as briefly as a test can put it. */
+export interface ZoneSketch {
+  /** Default `k8s.example.test`. */
+  readonly zone?: string;
+  /** Default `ns1` with 127.0.0.1. */
+  readonly nameservers?: Readonly<Record<string, readonly string[]>>;
+  /** Master-file lines; their first line is line 100 of `zone.yaml`. Default none. */
+  readonly records?: string;
+  /** Addresses by target, by endpoint. Default none. */
+  readonly endpoints?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  readonly maxAnswers?: number;
+}
+
+/** Line of `zone.yaml` on which the records of a sketch begin. */
+export const RECORDS_LINE = 100;
+
+/** When every sketched zone is published: seconds since 1970, so also its serial. */
+export const SERIAL = 1_700_000_000;
+
+const NO_PROBE = { type: "none", intervalMs: 2_000, timeoutMs: 2_000, recheckMs: 1_000, rise: 2, fall: 3 } as const;
+
+/** The configuration of a sketch: the nameservers stand from line 10 on, the endpoints from line 50 on. */
+export function zoneConfig(sketch: ZoneSketch): ZoneConfig {
+  const { zone = "k8s.example.test", nameservers = { ns1: ["127.0.0.1"] }, records, endpoints = {} } = sketch;
+  const at = (line: number, column = 1): Position => ({ file: "zone.yaml", line, column });
+  return {
+    position: at(1),
+    zone,
+    nameservers: Object.entries(nameservers).map(([name, addresses], i) => ({ position: at(10 + i), name, addresses })),
+    soa: { contact: "hostmaster.example.test", negativeTtl: 5, refresh: 7200, retry: 900, expire: 1_209_600 },
+    ...(records === undefined
+      ? {}
+      : {
+          records: {
+            text: records,
+            defaultTtl: 5,
+            locate: (line: number, column: number) => at(RECORDS_LINE - 1 + line, column),
+          },
+        }),
+    endpoints: Object.entries(endpoints).map(
+      ([name, targets], i): EndpointConfig => ({
+        position: at(50 + i),
+        name,
+        fqdn: name === "@" ? zone : `${name}.${zone}`,
+        port: 6443,
+        ttl: 5,
+        targets: Object.entries(targets).map(([id, addresses]) => ({ position: at(50 + i), id, addresses })),
+        probe: NO_PROBE,
+        whenAllDown: { kind: "all" },
+        minHealthy: 1,
+        ...(sketch.maxAnswers === undefined ? {} : { maxAnswers: sketch.maxAnswers }),
+        statusRecord: false,
+      }),
+    ),
+    allowSpecialAddresses: true,
+  };
+}
+
+/** The value of a sketch. @throws Error with all problems, if there are any */
+export function sketchZone(sketch: ZoneSketch): Zone {
+  const { zone, problems } = buildZone(zoneConfig(sketch));
+  if (zone === undefined) throw new Error(problems.map((problem: Problem) => formatProblem(problem)).join("\n"));
+  return zone;
+}
+
+/** What an endpoint answers with these addresses up. */
+export function answering(targets: Readonly<Record<string, readonly string[]>>): Answerable {
+  const addresses = Object.entries(targets).flatMap(([target, own]) => own.map((address) => ({ target, address })));
+  return { mode: addresses.length > 0 ? "healthy" : "none", addresses, upTargets: Object.keys(targets).length };
+}
+
+/** A zone served in this process, no socket in between. */
+export interface ServedZone {
+  readonly zone: Zone;
+  readonly published: PublishedZone;
+  readonly table: AnswerTable;
+  readonly state: ResponderState;
+  readonly respond: Respond;
+  /** Lets an endpoint, by its name in the sketch, answer these targets from now on. */
+  setAnswer(endpoint: string, targets: Readonly<Record<string, readonly string[]>>): ZoneUpdate | undefined;
+  /** Asks over UDP, or what `transport` says. @throws Error if there is no reply */
+  ask(question: DnsQuestion, transport?: "udp" | "tcp"): DnsMessage;
+  /** Sends octets; undefined if there is no reply. */
+  askRaw(bytes: Uint8Array, transport?: "udp" | "tcp"): Buffer | undefined;
+}
+
+/** Publishes and serves a sketch, every target up. */
+export function serveSketch(sketch: ZoneSketch, serial = SERIAL): ServedZone {
+  const zone = sketchZone(sketch);
+  const config = zoneConfig(sketch);
+  const everything = new Map(
+    config.endpoints.map(({ fqdn, name }) => [fqdn, answering(sketch.endpoints?.[name] ?? {})] as const),
+  );
+  const published = publishZone(zone, everything, serial * 1000);
+  const table = new AnswerTable();
+  table.addZone(published.compile());
+  const state: ResponderState = { table, ready: true };
+  const respond = createResponder(state, createQueryCounters());
+  const reply = new Uint8Array(65_535);
+  let now = serial * 1000;
+  const askRaw = (bytes: Uint8Array, transport: "udp" | "tcp" = "udp"): Buffer | undefined => {
+    const length = respond(bytes, bytes.length, reply, transport);
+    return length === 0 ? undefined : Buffer.from(reply.subarray(0, length));
+  };
+  return {
+    zone,
+    published,
+    table,
+    state,
+    respond,
+    setAnswer(endpoint, targets) {
+      const index = config.endpoints.findIndex(({ name }) => name === endpoint);
+      const value = zone.endpoints[index];
+      if (value === undefined) throw new Error(`no endpoint ${endpoint}`);
+      now += 1000;
+      const update = published.update(value, answering(targets), now);
+      if (update !== undefined) table.update(update);
+      return update;
+    },
+    ask(question, transport) {
+      const bytes = askRaw(encodeQuery(question), transport);
+      if (bytes === undefined) throw new Error(`no reply to ${question.name} ${question.type ?? "A"}`);
+      return parseMessage(bytes);
+    },
+    askRaw,
+  };
+}
