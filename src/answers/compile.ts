@@ -91,6 +91,8 @@ interface Draft {
   readonly additional: EncodableRecord[];
   rcode: number;
   authoritative: boolean;
+  /** How many records of the RRset that ends the answer are sent; infinite without a cap. */
+  atMost: number;
 }
 
 function drafted(): Draft {
@@ -101,6 +103,7 @@ function drafted(): Draft {
     additional: [],
     rcode: RCODE.NOERROR,
     authoritative: true,
+    atMost: Number.POSITIVE_INFINITY,
   };
 }
 
@@ -185,6 +188,7 @@ function push(section: EncodableRecord[], rrset: RRset, owner: Name | typeof QNA
 function positive(view: ZoneView, rrsets: readonly RRset[], draft: Draft, owner: Name | typeof QNAME = QNAME): Draft {
   for (const rrset of rrsets) {
     push(draft.answer, rrset, owner);
+    draft.atMost = rrset.atMost ?? Number.POSITIVE_INFINITY;
     if (rrset.type === TYPE.NS || rrset.type === TYPE.MX || rrset.type === TYPE.SRV) {
       for (const name of new Set(namesOf(rrset).map(lowerName))) pushAddresses(view, name, draft.additional);
     }
@@ -237,7 +241,7 @@ function finish(zone: Zone, base: Name, draft: Draft): CompiledAnswer {
     serialAt: serialOffset(zone, [...answer, ...authority], encoded.records, encoded.octets.length),
     requiredLength: encoded.records[required] ?? encoded.octets.length,
     requiredAdditional: requiredAdditional.length,
-    rotation: rotationOf(answer, encoded.records, encoded.octets.length),
+    rotation: rotationOf(draft, encoded.records, encoded.octets.length),
   };
 }
 
@@ -255,7 +259,7 @@ function serialOffset(
 }
 
 /** The address records at the end of the answer section: one RRset, so all of one length. */
-function rotationOf(answer: readonly EncodableRecord[], offsets: readonly number[], end: number): Rotation {
+function rotationOf({ answer, atMost }: Draft, offsets: readonly number[], end: number): Rotation {
   const last = answer.at(-1)?.type;
   if (last !== TYPE.A && last !== TYPE.AAAA) return NO_ROTATION;
   const first = answer.findIndex((record) => record.type === last);
@@ -265,5 +269,5 @@ function rotationOf(answer: readonly EncodableRecord[], offsets: readonly number
   const stride = (stop - at) / count;
   // Past the reach of compression pointers the records of one RRset may differ in length.
   const even = answer.every((_, index) => index < first || (offsets[index] ?? 0) === at + (index - first) * stride);
-  return even ? { at, count, stride, sent: count } : NO_ROTATION;
+  return even ? { at, count, stride, sent: Math.min(count, atMost) } : NO_ROTATION;
 }

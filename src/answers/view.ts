@@ -58,11 +58,9 @@ function soaRecord(zone: Zone): RRset {
 
 function endpointRecords(endpoint: ZoneEndpoint, { addresses }: Answerable): RRset[] {
   const { ttl } = endpoint;
-  const rrsets = addressRecords(
-    endpoint.name,
-    ttl,
-    addresses.map(({ address }) => address),
-  );
+  const cap = endpoint.maxAnswers === undefined ? {} : { atMost: endpoint.maxAnswers };
+  const all = addresses.map(({ address }) => address);
+  const rrsets = addressRecords(endpoint.name, ttl, all).map((rrset) => ({ ...rrset, ...cap }));
   const srv: Uint8Array[] = [];
   for (const target of endpoint.targets) {
     const own = addresses.filter((candidate) => candidate.target === target.id).map(({ address }) => address);

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { type App, startApp } from "../app.js";
 import { ask } from "../client/ask.js";
-import { type Apiserver, startApiserver } from "../demo/apiserver-process.js";
+import { parseListenAddress } from "../config/address.js";
+import { type Apiserver, type ApiserverOptions, startApiserver } from "../demo/apiserver-process.js";
 import { createAuthority } from "../demo/certificates.js";
 import { type DemoAction, readKeys, selectedAfter } from "../demo/keys.js";
 import {
@@ -18,7 +19,7 @@ import {
 } from "../demo/screen.js";
 import { DEMO_ENDPOINT, DEMO_TARGETS, prepareDemo } from "../demo/setup.js";
 import { EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../demo/story.js";
-import { messageOf } from "../lib/errors.js";
+import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { createLogger } from "../lib/logger.js";
 import { type CommandContext, EXIT } from "./program.js";
@@ -29,7 +30,7 @@ const ASK_EVERY_MS = 50;
 interface DemoOptions {
   readonly listen: string;
   readonly http: string;
-  readonly apiserverPort: string;
+  readonly apiserverPort: number;
 }
 
 /** `livezone demo`: the real server and three stand-in apiservers on loopback, to be broken at will. */
@@ -37,15 +38,29 @@ export function addDemo(program: Command, context: CommandContext): void {
   program
     .command("demo")
     .description("run everything on loopback, with three stand-in apiservers to crash, hang and revive")
-    .option("--listen <address>", "where DNS is served", "127.0.0.1:5300")
-    .option("--http <address>", "where metrics are served", "127.0.0.1:9853")
-    .option("--apiserver-port <port>", "port of the stand-ins", "16443")
+    .option("--listen <address>", "where DNS is served", socketAddress, "127.0.0.1:5300")
+    .option("--http <address>", "where metrics are served", socketAddress, "127.0.0.1:9853")
+    .option("--apiserver-port <port>", "port of the stand-ins", portNumber, 16_443)
     .action(async (options: DemoOptions) => {
       context.exit(await demo(options));
     });
 }
 
+function socketAddress(text: string): string {
+  const parsed = parseListenAddress(text);
+  if ("value" in parsed) return text;
+  throw new InvalidArgumentError(`${parsed.why.replace(/^./, (first) => first.toUpperCase())}. ${parsed.remedy}`);
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^[0-9]+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("That is not a port. Write a number from 1 to 65535.");
+}
+
 async function demo(options: DemoOptions): Promise<number> {
+  // From the start, so that a demo that is ended early leaves nothing behind either.
+  const ending = createEnding();
   const folder = await mkdtemp(join(tmpdir(), "livezone-demo-"));
   const apiservers: Apiserver[] = [];
   let app: App | undefined;
@@ -57,14 +72,14 @@ async function demo(options: DemoOptions): Promise<number> {
       caPem: authority.caPem,
       listen: options.listen,
       adminHttp: options.http,
-      apiserverPort: Number(options.apiserverPort),
+      apiserverPort: options.apiserverPort,
     });
     for (const { address } of DEMO_TARGETS)
-      apiservers.push(await startApiserver({ address, port: apiserverPort, ...certificate }));
+      apiservers.push(await startStandIn({ address, port: apiserverPort, ...certificate }));
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     app = await startApp({ file: configFile, log: createLogger({ level: isTerminal ? "silent" : "info" }) });
-    await app.ready;
-    await play(app, apiservers, isTerminal);
+    await Promise.race([app.ready, ending.begun]);
+    await play(app, apiservers, isTerminal, ending);
     return EXIT.success;
   } finally {
     await app?.stop();
@@ -73,17 +88,43 @@ async function demo(options: DemoOptions): Promise<number> {
   }
 }
 
+/** How the demo comes to its end: by a key, a signal, or because nobody can see it any more. */
+interface Ending {
+  readonly begun: Promise<void>;
+  begin(): void;
+}
+
+function createEnding(): Ending {
+  let begin: () => void = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, begin);
+  process.stdout.on("error", begin);
+  return { begun, begin };
+}
+
+async function startStandIn(options: ApiserverOptions): Promise<Apiserver> {
+  try {
+    return await startApiserver(options);
+  } catch (error) {
+    if (!(error instanceof UserError) || error.code !== "APISERVER_ADDRESS_IN_USE") throw error;
+    const remedy = "is another demo running? End it, or choose another port with --apiserver-port PORT";
+    throw new UserError(`${error.message}; ${remedy}`, error.code, { cause: error });
+  }
+}
+
 /** Asks, draws and obeys until told to stop. */
-async function play(app: App, apiservers: readonly Apiserver[], isTerminal: boolean): Promise<void> {
+async function play(
+  app: App,
+  apiservers: readonly Apiserver[],
+  isTerminal: boolean,
+  { begun, begin }: Ending,
+): Promise<void> {
   const server = app.listen[0] as SocketAddress;
   let story: Story = EMPTY_STORY;
   let answer: DemoAnswer | undefined;
   let selected = 0;
-  let finish: () => void = () => {};
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, finish);
 
   const targets = (): DemoTarget[] => {
     const health = app.snapshot().endpoints.get(DEMO_ENDPOINT)?.targets ?? [];
@@ -132,7 +173,7 @@ async function play(app: App, apiservers: readonly Apiserver[], isTerminal: bool
     if (!isTerminal) for (const event of eventsSince(before, story)) process.stdout.write(`${renderEvent(event)}\n`);
   };
   const act = async (action: DemoAction): Promise<void> => {
-    if (action.kind === "quit") return finish();
+    if (action.kind === "quit") return begin();
     selected = selectedAfter(selected, action, DEMO_TARGETS.length);
     const apiserver = apiservers[selected];
     const target = DEMO_TARGETS[selected];
@@ -160,7 +201,7 @@ async function play(app: App, apiservers: readonly Apiserver[], isTerminal: bool
       await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
     }
   })();
-  await finished;
+  await begun;
   running = false;
   await loop;
   stopReading();

@@ -55,7 +55,8 @@ export function buildProbe(
   const options: MergedOptions = Object.assign({}, BUILT_IN, ...layers.map((layer) => layer.options));
   const rankOf = (key: Key) => rank(layers, key);
   const { type } = options;
-  // The default gives way to a short interval; a value that somebody wrote does not.
+  // The defaults give way to a short interval; a value that somebody wrote does not.
+  if (rankOf("timeout") < 0) options.timeout = Math.min(options.timeout, options.interval);
   if (rankOf("recheck") < 0) options.recheck = Math.min(options.recheck, options.interval);
   for (const layer of layers) {
     // An option that is inherited from afar and does not fit is left alone: it was meant for other endpoints.
@@ -157,7 +158,7 @@ function rank(layers: readonly ProbeLayer[], key: Key): number {
 
 /** Whether a nearer layer wrote the option too, but wrongly: what would hold is not known, so nothing is compared. */
 function overruled(layers: readonly ProbeLayer[], key: Key): boolean {
-  return layers.findLastIndex((layer) => layer.damaged(key)) > 99;
+  return layers.findLastIndex((layer) => layer.damaged(key)) > rank(layers, key);
 }
 
 function checkOptionsFit(layer: ProbeLayer, type: ProbeType, report: Report): void {

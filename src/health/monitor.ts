@@ -162,7 +162,7 @@ export function createHealthMonitor(options: HealthMonitorOptions): HealthMonito
     checks.delete(key);
     queue.delete(check);
     check.timer?.cancel();
-    
+    check.running?.abort();
   }
 
   /** Plans the next probe of `check` for the watcher that is most in a hurry. */

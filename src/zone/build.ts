@@ -1,7 +1,7 @@
 import type { EndpointConfig, Position, ZoneConfig } from "../config/config.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import { addressOctets } from "../wire/address.js";
-import { TYPE, typeText } from "../wire/constants.js";
+import { HEADER_OCTETS, MAX_NAME_OCTETS, MAX_TCP_MESSAGE_OCTETS, TYPE, typeText } from "../wire/constants.js";
 import {
   formatName,
   isWithin,
@@ -111,6 +111,7 @@ export function buildZone(config: ZoneConfig): BuiltZone {
   }
 
   checkCnames(entries, reserved, report);
+  checkSizes(entries, report);
   const cuts = new Set(
     [...entries.values()].filter((entry) => entry.type === TYPE.NS && entry.name !== apex).map((entry) => entry.name),
   );
@@ -215,6 +216,7 @@ function zoneEndpoint(config: EndpointConfig, apex: Name): ZoneEndpoint {
     port: config.port,
     ttl: config.ttl,
     targets: config.targets.map((target) => ({ id: target.id, name: prependLabels([target.id], name) })),
+    ...(config.maxAnswers === undefined ? {} : { maxAnswers: config.maxAnswers }),
   };
 }
 
@@ -262,6 +264,26 @@ function checkCnames(entries: ReadonlyMap<string, Entry>, reserved: ReadonlyMap<
   }
 }
 
+/** Every RRset must fit into one message over TCP: header, question, OPT, and per record an owner, 10 octets and its data. */
+function checkSizes(entries: ReadonlyMap<string, Entry>, report: Report): void {
+  for (const entry of entries.values()) {
+    const octets = entry.rdatas.reduce((sum, rdata) => sum + RECORD_HEAD_OCTETS + rdata.length, ENVELOPE_OCTETS);
+    if (octets <= MAX_TCP_MESSAGE_OCTETS) continue;
+    report(
+      entry.position,
+      "RECORD_SET_TOO_LARGE",
+      `the ${entry.rdatas.length} records of ${entry.what} take up to ${octets} octets, but no message holds more than ${MAX_TCP_MESSAGE_OCTETS}`,
+      "Keep fewer or shorter ones.",
+    );
+  }
+}
+
+/** Room that is needed beside the records: header (12), the longest question (255 + 4), OPT with what we put into it. */
+const ENVELOPE_OCTETS = HEADER_OCTETS + MAX_NAME_OCTETS + 4 + 128;
+
+/** A compressed owner, type, class, TTL and length (RFC 1035 §3.2.1, §4.1.4). */
+const RECORD_HEAD_OCTETS = 2 + 10;
+
 function groupByOwner(entries: ReadonlyMap<string, Entry>): Map<Name, Entry[]> {
   const groups = new Map<Name, Entry[]>();
   for (const entry of entries.values()) groups.set(entry.name, [...(groups.get(entry.name) ?? []), entry]);
@@ -284,6 +306,15 @@ function checkCuts(
     }
   }
   for (const entry of entries.values()) {
+    if (entry.type === TYPE.NS && entry.name.startsWith("\x01*")) {
+      report(
+        entry.position,
+        "RECORD_WILDCARD_DELEGATION",
+        `${entry.what} delegates a wildcard, which resolvers cannot follow (RFC 4592 §4.2)`,
+        "Delegate each name by itself.",
+      );
+      continue;
+    }
     const cut = cutAbove(entry.name, cuts);
     if (cut === undefined) continue;
     const isAddress = entry.type === TYPE.A || entry.type === TYPE.AAAA;

@@ -9,6 +9,8 @@ export interface RRset {
   readonly ttl: number;
   /** Uncompressed wire form of each record's data; never empty. */
   readonly rdatas: readonly Uint8Array[];
+  /** How many of the records one answer holds, in turns; absent = all. */
+  readonly atMost?: number;
 }
 
 /** The start of authority without its serial, which belongs to what is published, not to what is configured. */
@@ -48,6 +50,8 @@ export interface ZoneEndpoint {
   /** Seconds, of all that follows health. */
   readonly ttl: number;
   readonly targets: readonly ZoneTarget[];
+  /** At most this many addresses in one answer; absent = all. */
+  readonly maxAnswers?: number;
 }
 
 /**

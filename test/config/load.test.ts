@@ -148,8 +148,8 @@ describe("probe options come from the nearest place that writes them", () => {
     expect(probeFrom("interval: 1s", "type: none", "")).toMatchObject({ type: "none", intervalMs: 1000 });
   });
 
-  test("the default recheck gives way to a short interval", () => {
-    expect(probeFrom("", "", "interval: 500ms, timeout: 500ms")).toMatchObject({ recheckMs: 500 });
+  test("the default timeout and recheck give way to a short interval", () => {
+    expect(probeFrom("", "", "interval: 500ms")).toMatchObject({ timeoutMs: 500, recheckMs: 500 });
   });
 
   test("of ca and insecureSkipVerify the nearer one holds", () => {

@@ -242,13 +242,6 @@ const MISTAKES: readonly Mistake[] = [
     remedy: "Use at most 10s.",
   },
   {
-    name: "interval under the default timeout",
-    files: api("probe: { interval: ¦1s }"),
-    code: "CONFIG_PROBE_OVERLAP",
-    says: "but timeout is 2s by default",
-    remedy: 'set "timeout" to at most 1s',
-  },
-  {
     name: "interval under an inherited timeout",
     files: {
       ...main(`${MAIN}defaults: { probe: { interval: 5s, timeout: 4s } }\n`),
@@ -850,6 +843,29 @@ describe("a mistake is told with its place, its cause and its remedy, and nothin
       expect(text).not.toMatch(/Invalid input|expected .*, received|undefined|\[object/);
       expect(text).not.toContain("\n");
     }
+  });
+});
+
+describe("what is wrong in one place", () => {
+  test.each([
+    { name: "an interval", probe: "probe: { interval: 5, timeout: 9s }", code: "CONFIG_DURATION_UNIT" },
+    { name: "a type", probe: "probe: { type: tpc, timeout: 1s, path: /x }", code: "CONFIG_CHOICE" },
+    { name: "a target", probe: "targets: { a: 192.0.2.1, b: x }\nminHealthy: 2", code: "CONFIG_ADDRESS" },
+  ])("is not held against another: $name", ({ probe, code }) => {
+    const files = { "livezone.yaml": `${MAIN}defaults: { probe: { type: tcp } }\n`, "zone.yaml": zoneWith(probe) };
+    expect(loadWrong(files)).toMatchObject([{ code }]);
+  });
+
+  test("does not hide what is wrong nearer", () => {
+    const problems = loadWrong({
+      "livezone.yaml": `${MAIN}defaults: { probe: { timeout: 5, interval: x } }\n`,
+      "zone.yaml": zoneWith("probe: { interval: 10s, timeout: 12s }"),
+    });
+    expect(problems.map(({ code }) => code)).toEqual([
+      "CONFIG_DURATION_UNIT",
+      "CONFIG_DURATION",
+      "CONFIG_PROBE_OVERLAP",
+    ]);
   });
 });
 

@@ -17,10 +17,10 @@ export const LAYERS: Readonly<Record<string, number>> = {
   admin: 5,
   "prepare.ts": 5,
   serving: 6,
-  "app.ts": 6,
-  demo: 6,
-  cli: 7,
-  "main.ts": 8,
+  "app.ts": 7,
+  demo: 7,
+  cli: 8,
+  "main.ts": 9,
 };
 
 /** One module that a file names, and where. */

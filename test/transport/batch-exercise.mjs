@@ -88,8 +88,10 @@ async function main() {
     (_, { replies }) => replies.fill(SLOT),
     (_, { replies }) => replies.fill(SLOT + 1),
     (_, { replies }) => replies.fill(-2147483648),
-    (_, { replies, peers }) => void (replies.fill(4), peers.fill(255)),
-    (_, { replies, peers }) => void (replies.fill(4), peers.fill(0)),
+    (_, { replies, peers }) => {
+      replies.fill(4);
+      peers.fill(255);
+    },
   ];
   for (const handler of handlers) {
     await sendAll(client, port, "127.0.0.1", messages);
@@ -117,7 +119,10 @@ async function main() {
   for (const later of [false, true]) {
     await new Promise((resolve) => {
       const { receiver } = receive(fd, () => {
-        const close = () => void (native.close(receiver), resolve());
+        const close = () => {
+          native.close(receiver);
+          resolve();
+        };
         if (later) queueMicrotask(close);
         else close();
       });
@@ -149,8 +154,9 @@ async function main() {
   // Threads that end while datagrams come.
   let flooding = true;
   const flood = () => {
+    if (!flooding) return;
     for (let i = 0; i < 20; i += 1) client.send(new Uint8Array(30), port, "127.0.0.1");
-    if (flooding) setImmediate(flood);
+    setImmediate(flood);
   };
   flood();
   for (let i = 0; i < 4; i += 1) {

@@ -385,9 +385,13 @@ native("worker threads", () => {
     const socket = bound({ address: "127.0.0.1", port: 0 });
     const from = await client();
     let flooding = true;
+    cleanups.push(() => {
+      flooding = false;
+    });
     const flood = () => {
+      if (!flooding) return;
       for (let i = 0; i < 50; i += 1) from.send(new Uint8Array(64), socket.port, "127.0.0.1");
-      if (flooding) setImmediate(flood);
+      setImmediate(flood);
     };
     flood();
     for (let round = 0; round < 5; round += 1) {
@@ -396,7 +400,6 @@ native("worker threads", () => {
       await until(() => readCounters(counters).received > 100);
       expect(await worker.terminate()).toBe(1);
     }
-    flooding = false;
   });
 });
 
