@@ -197,7 +197,7 @@ function checkSchedule(layers: readonly ProbeLayer[], options: MergedOptions, re
       nearer === key
         ? { is: `is ${limited}, but interval is ${interval}`, remedy: `Use at most ${interval}.` }
         : {
-            is: `is ${interval}, but ${key} is ${limited}${rankOf(key) < 0 ? " by default" : ""}`,
+            is: `is ${interval}, but ${key} is ${limited}`,
             remedy: `Use at least ${limited}, or set "${key}" to at most ${interval}.`,
           };
     const message = `${formatPath(at)} ${finding.is}: ${why}.`;

@@ -61,6 +61,8 @@
 #define MAX_DRAIN_BATCHES 1024
 /* Of idle wakes, one in so many also asks the kernel for its drop count; full batches always do. */
 #define WAKES_PER_DROP_CHECK 64
+/* A busy receiver goes back to waiting when a turn brings less than this share of one batch. */
+#define BUSY_SHARE 4
 /* Connections the kernel completes ahead of accept(2); Node's own default. */
 #define STREAM_BACKLOG 511
 
@@ -87,14 +89,16 @@ union control {
 
 struct receiver {
   uv_poll_t poll;
+  uv_idle_t idle;     /* runs instead of `poll` while busy */
   napi_env env;
   napi_ref handler;   /* the JavaScript function */
   napi_ref keep;      /* everything that must not be collected while the socket is open */
   napi_async_context context;
   napi_async_cleanup_hook_handle hook;
-  int owners;         /* the JavaScript object and the event loop; the last one frees */
+  int owners;         /* the JavaScript object and two handles of the event loop; the last one frees */
   int fd;
   bool open;
+  bool busy;
   bool running;       /* a batch is in JavaScript's hands */
   bool in_scope;      /* the context is in use up to the end of on_readable() */
   uint32_t batch;
@@ -470,14 +474,15 @@ static void send_batch(struct receiver *r, unsigned received) {
 }
 
 /*
- * Receives, answers and sends up to `limit` batches; `*answered` is how many datagrams came. False means that
- * JavaScript threw: its batch is dropped and the exception is pending.
+ * Receives, answers and sends up to `limit` batches; `*answered` is how many datagrams came, `*full` whether a batch
+ * was full. False means that JavaScript threw: its batch is dropped and the exception is pending.
  */
-static bool run_batches(struct receiver *r, napi_value handler, unsigned limit, uint32_t *answered) {
+static bool run_batches(struct receiver *r, napi_value handler, unsigned limit, uint32_t *answered, bool *full) {
   napi_value receiver, argument;
-  bool full = false, fine = true;
+  bool fine = true;
 
   *answered = 0;
+  *full = false;
   napi_get_undefined(r->env, &receiver);
   r->running = true;
   for (unsigned turn = 0; turn < limit && r->open; turn++) {
@@ -504,56 +509,80 @@ static bool run_batches(struct receiver *r, napi_value handler, unsigned limit, 
     if (fine && r->open) send_batch(r, (unsigned)got);
     for (int i = 0; i < got; i++) arm(r, (unsigned)i);
     if (!fine) break;
-    full = (uint32_t)got == r->batch;
     /* Fewer than fit: the queue is empty, and asking again would cost a call to learn it. */
-    if (!full) break;
+    if ((uint32_t)got < r->batch) break;
+    *full = true;
   }
   r->running = false;
-  if (r->open && (full || ++r->wakes % WAKES_PER_DROP_CHECK == 0)) count_kernel_drops(r);
+  if (r->open && (*full || ++r->wakes % WAKES_PER_DROP_CHECK == 0)) count_kernel_drops(r);
   return fine;
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events);
+static void turn(struct receiver *r);
+
+static void on_idle(uv_idle_t *idle) {
+  turn(idle->data);
+}
 
 /*
  * The event loop saw an error on the socket and has stopped polling. Read the error, which clears it, and whatever is
- * on the error queue, then go on; a descriptor that is no socket any more stays stopped instead of spinning.
+ * on the error queue; false if the descriptor is no socket any more, which then stays stopped instead of spinning.
  */
-static void recover(struct receiver *r) {
+static bool recover(struct receiver *r) {
   char octets[64];
   count(r, RECEIVE_ERRORS, 1);
-  if (get_int(r->fd, SOL_SOCKET, SO_ERROR) < 0) return;
+  if (get_int(r->fd, SOL_SOCKET, SO_ERROR) < 0) return false;
   for (unsigned i = 0; i < MAX_BATCH; i++)
     if (recv(r->fd, octets, sizeof octets, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
-  uv_poll_start(&r->poll, UV_READABLE, on_readable);
+  return true;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events) {
   struct receiver *r = poll->data;
+  (void)events;
+  if (status == 0) turn(r);
+  else if (r->open && recover(r)) uv_poll_start(&r->poll, UV_READABLE, on_readable);
+}
+
+/*
+ * While batches come full, the receiver does not wait for the socket but looks at it in every turn of the event loop.
+ * Being watched by epoll costs a socket two wake-ups per datagram, one for what comes and one for what has been sent:
+ * 0.25 of 1.9 microseconds per answer when this was measured.
+ */
+static void set_busy(struct receiver *r, bool busy) {
+  if (r->busy == busy) return;
+  r->busy = busy;
+  if (busy) {
+    uv_poll_stop(&r->poll);
+    uv_idle_start(&r->idle, on_idle);
+  } else {
+    uv_idle_stop(&r->idle);
+    uv_poll_start(&r->poll, UV_READABLE, on_readable);
+  }
+}
+
+/* One turn of the event loop: a bounded number of batches, so that other events get theirs. */
+static void turn(struct receiver *r) {
   napi_env env = r->env;
   napi_handle_scope handles;
   napi_callback_scope callbacks;
   napi_value handler, keep, error;
   uint32_t answered;
+  bool full;
 
-  (void)events;
-  if (!r->open) return;
-  if (status < 0) {
-    recover(r);
-    return;
-  }
-  if (napi_open_handle_scope(env, &handles) != napi_ok) return;
-  /* The scope runs promises and ticks that the handler queued, once per wake. */
+  if (!r->open || napi_open_handle_scope(env, &handles) != napi_ok) return;
+  /* The scope runs promises and ticks that the handler queued, once per turn. */
   if (napi_get_reference_value(env, r->handler, &handler) == napi_ok &&
       napi_get_reference_value(env, r->keep, &keep) == napi_ok &&
       napi_open_callback_scope(env, keep, r->context, &callbacks) == napi_ok) {
     r->in_scope = true;
-    if (!run_batches(r, handler, r->batches_per_wake, &answered) &&
+    if (!run_batches(r, handler, r->batches_per_wake, &answered, &full) &&
         napi_get_and_clear_last_exception(env, &error) == napi_ok)
       napi_fatal_exception(env, error); /* 'uncaughtException': a handler that throws is a defect */
     napi_close_callback_scope(env, callbacks);
     r->in_scope = false;
-    if (!r->open) napi_async_destroy(env, r->context);
+    if (r->open) set_busy(r, r->busy ? answered >= r->batch / BUSY_SHARE : full);
+    else napi_async_destroy(env, r->context);
   }
   napi_close_handle_scope(env, handles);
 }
@@ -570,8 +599,13 @@ static void release(struct receiver *r) {
   free(r);
 }
 
-static void on_closed(uv_handle_t *handle) {
+static void on_idle_closed(uv_handle_t *handle) {
+  release(handle->data);
+}
+
+static void on_poll_closed(uv_handle_t *handle) {
   struct receiver *r = handle->data;
+  /* Ends the wait of a thread that is ending, so the other handle must be closed by then. */
   if (r->hook) napi_remove_async_cleanup_hook(r->hook);
   release(r);
 }
@@ -583,11 +617,12 @@ static void shut(struct receiver *r) {
   r->open = false;
   uv_poll_stop(&r->poll);
   close(r->fd);
-  /* Here and not in on_closed: when a thread ends, references must be gone before its environment is. */
+  /* Here and not in on_poll_closed: when a thread ends, references must be gone before its environment is. */
   napi_delete_reference(r->env, r->handler);
   napi_delete_reference(r->env, r->keep);
   if (!r->in_scope) napi_async_destroy(r->env, r->context);
-  uv_close((uv_handle_t *)&r->poll, on_closed);
+  uv_close((uv_handle_t *)&r->idle, on_idle_closed);
+  uv_close((uv_handle_t *)&r->poll, on_poll_closed);
 }
 
 static void on_environment_end(napi_async_cleanup_hook_handle hook, void *data) {
@@ -698,8 +733,10 @@ static napi_value receive_on(napi_env env, napi_callback_info info) {
     return throw_errno(env, -status, "uv_poll_init", "");
   }
 
-  /* From here the event loop owns a share, and shut() undoes everything. */
-  r->poll.data = r;
+  /* From here the event loop owns its shares, and shut() undoes everything. */
+  uv_idle_init(loop, &r->idle);
+  r->poll.data = r->idle.data = r;
+  r->owners = 2;
   r->open = true;
   bool fine = napi_create_object(env, &result) == napi_ok && napi_create_array(env, &keep) == napi_ok &&
               napi_set_element(env, keep, RECEIVE_ARGUMENTS, result) == napi_ok &&
@@ -710,7 +747,7 @@ static napi_value receive_on(napi_env env, napi_callback_info info) {
          napi_async_init(env, keep, name, &r->context) == napi_ok &&
          napi_add_async_cleanup_hook(env, on_environment_end, r, &r->hook) == napi_ok &&
          napi_type_tag_object(env, result, &RECEIVER_TAG) == napi_ok;
-  if (fine && napi_wrap(env, result, r, on_collected, NULL, NULL) == napi_ok) r->owners = 2;
+  if (fine && napi_wrap(env, result, r, on_collected, NULL, NULL) == napi_ok) r->owners++;
   else fine = false;
   if (fine) status = uv_poll_start(&r->poll, UV_READABLE, on_readable);
   if (fine && status == 0) return result;
@@ -735,10 +772,11 @@ static napi_value drain_receiver(napi_env env, napi_callback_info info) {
   struct receiver *r = take_receiver(env, info);
   napi_value handler, result;
   uint32_t answered = 0;
+  bool full;
   if (!r) return NULL;
   if (r->running) return throw_bad(env, "a handler cannot drain its own receiver");
   if (r->open && napi_get_reference_value(env, r->handler, &handler) == napi_ok &&
-      !run_batches(r, handler, MAX_DRAIN_BATCHES, &answered))
+      !run_batches(r, handler, MAX_DRAIN_BATCHES, &answered, &full))
     return NULL;
   return napi_create_uint32(env, answered, &result) == napi_ok ? result : NULL;
 }

@@ -1,0 +1,222 @@
+import { z } from "zod";
+import { RESULT_CLASSES } from "../health/health.js";
+
+/*
+ * What the admin API takes and gives, once for everybody: the server checks requests with it, the commands check
+ * replies with it, and `livezone.openapi.json` is written from it. Replies may gain members in a later version, so
+ * readers ignore what they do not know; requests may not hold anything unknown.
+ */
+
+const wallMs = (about: string) => z.number().meta({ description: `${about}, milliseconds since 1970.` });
+
+/** What an operator said of a target. */
+export const overrideSchema = z
+  .object({
+    kind: z.enum(["drained", "forced-up", "forced-down"]),
+    reason: z.string().optional().meta({ description: "Why, in the operator's words." }),
+    author: z.string().meta({ description: "Who set it, as far as known." }),
+    setAtMs: wallMs("When it was set"),
+    expiresAtMs: wallMs("When it ends by itself; absent = when it is cleared").optional(),
+  })
+  .meta({ id: "Override", description: "What an operator said of a target; kept apart from its health." });
+
+const healthWord = z.enum(["unknown", "up", "down"]);
+
+/** One finished probe. */
+export const resultSchema = z
+  .object({
+    class: z.enum(RESULT_CLASSES),
+    reason: z.string().meta({ description: "In plain words." }),
+    durationMs: z.number().meta({ description: "How long the probe took, milliseconds." }),
+    certificateExpiryMs: wallMs("End of validity of the certificate that was presented").optional(),
+  })
+  .meta({ id: "Result", description: "What one probe found." });
+
+/** One address of a target. */
+export const addressSchema = z
+  .object({
+    address: z.string(),
+    health: healthWord.meta({ description: "What the probes say." }),
+    sinceMs: wallMs("Last change of health"),
+    answered: z.boolean().meta({ description: "Whether the address goes into answers." }),
+    last: resultSchema.optional(),
+  })
+  .meta({ id: "Address", description: "One address of a target." });
+
+/** One target of an endpoint. */
+export const targetSchema = z
+  .object({ id: z.string(), override: overrideSchema.optional(), addresses: z.array(addressSchema) })
+  .meta({ id: "Target", description: "One apiserver behind an endpoint." });
+
+/** One endpoint. */
+export const endpointSchema = z
+  .object({
+    endpoint: z.string().meta({ description: "Full name, such as api.k8s.example.com." }),
+    port: z.number(),
+    ttl: z.number().meta({ description: "Seconds." }),
+    mode: z.enum(["healthy", "fail-open", "none"]).meta({
+      description: "On what grounds it answers: enough targets are up, too few are (whenAllDown), or it answers nothing.",
+    }),
+    upTargets: z.number(),
+    minHealthy: z.number(),
+    answers: z.array(z.string()).meta({ description: "The addresses that are answered now." }),
+    targets: z.array(targetSchema),
+  })
+  .meta({ id: "Endpoint", description: "A health-aware name and what it answers." });
+
+/** Everything the server thinks. */
+export const statusSchema = z
+  .object({
+    version: z.string().meta({ description: "Version of the server." }),
+    nowMs: wallMs("When this was true"),
+    startedMs: wallMs("When the server started"),
+    ready: z.boolean().meta({ description: "Whether queries are answered." }),
+    isolated: z.boolean().meta({ description: "Whether the prober is presumed cut off and the last answers are held." }),
+    writable: z.boolean().meta({ description: "Whether this way in may change state." }),
+    lastReload: z.object({ atMs: wallMs("When a configuration was last read"), ok: z.boolean() }),
+    lastEventId: z.string().meta({ description: "Newest event; resume /api/v1/events from here." }),
+    zones: z.array(z.object({ zone: z.string(), serial: z.number(), endpoints: z.array(endpointSchema) })),
+  })
+  .meta({ id: "Status", description: "Everything the server thinks at one moment." });
+
+/** One target with what its probes found lately. */
+export const targetDetailSchema = z
+  .object({
+    endpoint: z.string(),
+    nowMs: wallMs("When this was true"),
+    target: targetSchema,
+    history: z.array(
+      z.object({
+        address: z.string(),
+        results: z
+          .array(z.object({ atMs: wallMs("End of the probe"), ...resultSchema.shape }))
+          .meta({ description: "Oldest first, at most 100." }),
+      }),
+    ),
+  })
+  .meta({ id: "TargetDetail", description: "One target with the results of its last probes." });
+
+const operatorText = (max: number, about: string) =>
+  z
+    .string()
+    .max(max)
+    // Shown on terminals and in logs.
+    .regex(/^[^\p{Cc}\p{Cf}]*$/u, "has control characters")
+    .meta({ description: about });
+
+/** Longest reason an operator may give, characters. */
+const MAX_REASON = 200;
+
+const overrideRequest = {
+  reason: operatorText(MAX_REASON, "Why; shown wherever the override is.").optional(),
+  author: operatorText(64, "Who asks; default: the way in.").optional(),
+  for: z
+    .string()
+    .max(32)
+    .optional()
+    .meta({ description: 'How long it holds, a duration such as "30m", 1s to 30d; absent = until cleared.' }),
+  force: z
+    .boolean()
+    .optional()
+    .meta({ description: "Do it although it leaves the endpoint with fewer targets up than it needs." }),
+};
+
+/** Body of `drain`. */
+export const drainRequestSchema = z
+  .strictObject(overrideRequest)
+  .meta({ id: "DrainRequest", description: "How to drain a target." });
+
+/** Body of `force`. */
+export const forceRequestSchema = z
+  .strictObject({ health: z.enum(["up", "down"]), ...overrideRequest })
+  .meta({ id: "ForceRequest", description: "What to take a target for, whatever its probes say." });
+
+/** Body of requests that say nothing more. */
+export const emptyRequestSchema = z.strictObject({ author: overrideRequest.author }).meta({ id: "PlainRequest" });
+
+/** What a change to a target led to. */
+export const changeSchema = z
+  .object({
+    endpoint: z.string(),
+    target: targetSchema,
+    changed: z.boolean().meta({ description: "False when it was so already." }),
+    nowMs: wallMs("When this was true"),
+  })
+  .meta({ id: "Change", description: "What a change led to." });
+
+/** What a drain led to. */
+export const drainSchema = z
+  .object({
+    ...changeSchema.shape,
+    safeAtMs: wallMs(
+      "From when on no cache that honours the TTL can hold an address of the target; absent while it is answered still",
+    ).optional(),
+  })
+  .meta({ id: "Drain", description: "What a drain led to, and when the apiserver can be stopped." });
+
+/** What a reload led to. */
+export const reloadSchema = z
+  .object({ ok: z.literal(true), zones: z.number(), endpoints: z.number() })
+  .meta({ id: "Reload", description: "The configuration was taken." });
+
+/** Why a request was refused. */
+export const errorSchema = z
+  .object({
+    error: z.object({
+      code: z.string().meta({ description: "Stable identifier, such as LAST_ANSWERABLE." }),
+      message: z.string(),
+      problems: z
+        .array(z.string())
+        .optional()
+        .meta({ description: "What is wrong with the configuration, with file and line." }),
+    }),
+  })
+  .meta({ id: "Error", description: "Why the request was refused." });
+
+const eventBase = { id: z.string(), atMs: wallMs("When it happened") };
+const eventTarget = { endpoint: z.string(), target: z.string() };
+
+/** One thing that happened. */
+export const eventSchema = z
+  .discriminatedUnion("type", [
+    z.object({
+      ...eventBase,
+      type: z.literal("health"),
+      ...eventTarget,
+      address: z.string(),
+      from: healthWord,
+      to: healthWord,
+      class: z.enum(RESULT_CLASSES),
+      reason: z.string(),
+      answered: z.boolean(),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("answers"),
+      endpoint: z.string(),
+      mode: z.enum(["healthy", "fail-open", "none"]),
+      answers: z.array(z.string()),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("override"),
+      ...eventTarget,
+      override: overrideSchema.optional().meta({ description: "Absent = it was cleared or has expired." }),
+    }),
+    z.object({ ...eventBase, type: z.literal("reload"), ok: z.boolean() }),
+    z.object({ ...eventBase, type: z.literal("isolation"), isolated: z.boolean() }),
+    z.object({ ...eventBase, type: z.literal("ready") }),
+  ])
+  .meta({ id: "Event", description: "One thing that happened." });
+
+export type OverrideView = z.output<typeof overrideSchema>;
+export type AddressView = z.output<typeof addressSchema>;
+export type TargetView = z.output<typeof targetSchema>;
+export type EndpointView = z.output<typeof endpointSchema>;
+export type Status = z.output<typeof statusSchema>;
+export type TargetDetail = z.output<typeof targetDetailSchema>;
+export type DrainRequest = z.output<typeof drainRequestSchema>;
+export type ForceRequest = z.output<typeof forceRequestSchema>;
+export type Change = z.output<typeof changeSchema>;
+export type Drain = z.output<typeof drainSchema>;
+export type AdminEvent = z.output<typeof eventSchema>;
