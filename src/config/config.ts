@@ -36,6 +36,11 @@ export interface AdminConfig {
   readonly http?: SocketAddress;
   /** File with the bearer token that lets HTTP change state; absent = HTTP is read-only. Absolute. */
   readonly tokenFile?: string;
+  /**
+   * Names that the Host header may have besides localhost, addresses and the machine's host name, against DNS
+   * rebinding; lower case, without the trailing dot. Default none.
+   */
+  readonly hostNames: readonly string[];
 }
 
 export interface ZoneConfig {

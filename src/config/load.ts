@@ -115,7 +115,7 @@ function buildListen(source: Source, main: Valid<MainInput>, report: Report): re
 }
 
 function buildAdmin(source: Source, input: MainInput["admin"], report: Report): AdminConfig {
-  const { socket, http, tokenFile } = input ?? {};
+  const { socket, http, tokenFile, hostNames = [] } = input ?? {};
   const resolve = (name: string) => path.resolve(source.directory, name);
   if (tokenFile !== undefined) {
     const at = ["admin", "tokenFile"];
@@ -135,6 +135,7 @@ function buildAdmin(source: Source, input: MainInput["admin"], report: Report): 
     ...(socket === undefined ? {} : { socket: resolve(socket) }),
     ...(http === undefined ? {} : { http }),
     ...(tokenFile === undefined ? {} : { tokenFile: resolve(tokenFile) }),
+    hostNames,
   };
 }
 

@@ -225,6 +225,14 @@ export const adminOptions = {
   tokenFile: text(FILE_PATH, {
     about: "File with the bearer token that lets HTTP change state; without it HTTP is read-only.",
   }).optional(),
+  hostNames: oneOrMany(
+    domainName("hostname", { about: "A name by which HTTP is asked." }),
+  )
+    .meta({
+      description:
+        "Names that the Host header of HTTP requests may have, besides localhost, addresses and this machine's host name.",
+    })
+    .optional(),
 } as const;
 
 export const defaultsOptions = {

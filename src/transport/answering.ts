@@ -1,13 +1,16 @@
 import { closeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
 import { messageOf, UserError } from "../lib/errors.js";
-import { formatAddress, listenError, type SocketAddress } from "../lib/listening.js";
+import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
 import { createQueryCounters, type QueryTotals, sumCounters } from "../query/counters.js";
 import { COUNTERS, createCounters, readCounters } from "./batch/buffers.js";
-import { type BatchTransport, type BoundSocket, loadBatch } from "./batch/load.js";
+import { loadBatch } from "./batch/load.js";
+import { leaveSteps, orderAfterLeaving, type Range } from "./batch/steering.js";
+import { type BoundAddress, bindAddress, closeSockets, inheritedSockets, tcpSocket } from "./sockets.js";
 import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
 
 /**
@@ -20,8 +23,10 @@ export interface Answering {
   /**
    * Listens on these addresses, UDP and TCP on each, from now on: opens what is new, then closes what is no longer
    * named. Rejects with a UserError, nothing changed, if one cannot be opened.
+   *
+   * @param isShared beside another server of the same user, which is going to {@link leave}
    */
-  listen(addresses: readonly SocketAddress[]): Promise<void>;
+  listen(addresses: readonly SocketAddress[], isShared?: boolean): Promise<void>;
   /** Where it listens; the real ports. */
   readonly addresses: readonly SocketAddress[];
   /** Replaces all answers at once. */
@@ -34,6 +39,20 @@ export interface Answering {
   totals(): QueryTotals;
   /** What the UDP sockets have counted, by {@link COUNTERS}; zeros with `dgram`. */
   socketTotals(): Record<keyof typeof COUNTERS, number>;
+  /**
+   * Leaves every address to a successor that listens beside this process, without losing a query: new datagrams are
+   * steered to it, then each thread drains its queue and ends. Final.
+   *
+   * @param successors the threads, that is sockets for each address, of the successor
+   * @param graceMs until open connections are cut
+   */
+  leave(successors: number, graceMs: number): Promise<void>;
+  /**
+   * Ends the steering that a predecessor began, once it has left.
+   *
+   * @param predecessors the threads it had
+   */
+  settle(predecessors: number): void;
   /** Answers what is under way and closes everything. @param graceMs until open connections are cut */
   stop(graceMs: number): Promise<void>;
 }
@@ -47,6 +66,8 @@ export interface AnsweringOptions {
   currentZones(): readonly CompiledZone[];
   /** Default: the native part, if it was built. */
   readonly batch?: ReturnType<typeof loadBatch>;
+  /** Starts a thread. Default: a worker thread of this program. */
+  readonly startThread?: (settings: WorkerSettings) => Worker;
 }
 
 /** Zones in one message: a few milliseconds of a thread's time, between which it answers. */
@@ -60,6 +81,12 @@ const PROGRAM = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../../dist/transport/worker.js" : "./worker.js", import.meta.url),
 );
 
+/**
+ * Milliseconds between steering datagrams away from a socket and draining it: those that the kernel has assigned to it
+ * by then have long been queued.
+ */
+const STEERING_GRACE_MS = 20;
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** One thread. */
@@ -68,10 +95,9 @@ interface Thread {
   worker: Worker;
 }
 
-/** A listen address and its sockets, one for each thread; none with `dgram`. */
-interface Bound {
-  readonly address: SocketAddress;
-  readonly udp: readonly { readonly fd: number; readonly counters: BigUint64Array<SharedArrayBuffer> }[];
+/** Starts a thread of this program. */
+export function startThread(settings: WorkerSettings): Worker {
+  return new Worker(PROGRAM, { workerData: settings, execArgv: [], name: `answers-${settings.index}` });
 }
 
 /** Starts the threads; nothing is answered until {@link Answering.listen} and {@link Answering.setReady}. */
@@ -81,8 +107,12 @@ export function createAnswering(options: AnsweringOptions): Answering {
   if (batch === undefined) log.warn({ reason }, "fast transport unavailable, using dgram");
   const count = batch === undefined ? 1 : options.workers;
 
-  let bound = new Map<string, Bound>();
+  const inherited = batch === undefined ? new Map() : inheritedSockets(batch, process.env, process.pid);
+
+  let bound = new Map<string, BoundAddress>();
   let addresses: readonly SocketAddress[] = [];
+  /** Which thread's socket has which number in the group of each address; see `batch/steering.ts`. */
+  let numbering: readonly number[] = Array.from({ length: count }, (_, index) => index);
   let isReady = false;
   let isStopping = false;
   let orders = 0;
@@ -93,7 +123,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
   });
 
   function startWorker(settings: WorkerSettings): Worker {
-    const worker = new Worker(PROGRAM, { workerData: settings, execArgv: [], name: `answers-${settings.index}` });
+    const worker = (options.startThread ?? startThread)(settings);
     worker.on("message", (message: FromWorker) => waiting.get(message.number)?.(message));
     worker.on("error", (error) => log.error({ worker: settings.index, error: messageOf(error) }, "worker failed"));
     worker.on("exit", () => {
@@ -153,28 +183,40 @@ export function createAnswering(options: AnsweringOptions): Answering {
   /** What thread is to listen on; a TCP socket is made for each address that it does not have yet. */
   function socketOrders(
     { settings: { index } }: Thread,
-    all: ReadonlyMap<string, Bound>,
+    all: ReadonlyMap<string, BoundAddress>,
     fresh: ReadonlySet<string>,
   ): SocketOrder[] {
-    return [...all].map(([key, { address, udp }]) => {
+    return [...all].map(([key, one]) => {
+      const { address, udp } = one;
       const servesTcp = index === 0;
       const socket = udp[index];
-      const tcp =
-        servesTcp && batch !== undefined && fresh.has(key) ? { fd: bindOne(batch, address, "tcp").fd } : undefined;
+      const needsTcp = servesTcp && batch !== undefined && fresh.has(key);
+      const tcp = needsTcp ? { fd: tcpSocket(batch, one) } : undefined;
       return { key, address, servesTcp, ...(socket && { udp: socket }), ...(tcp && { tcp }) };
     });
   }
 
+  function bindNew(address: SocketAddress, isShared: boolean): BoundAddress {
+    return batch === undefined ? { address, udp: [] } : bindAddress(batch, address, count, isShared, inherited);
+  }
+
+  /** Ends a thread; resolves when it is gone, its queues drained. */
+  function end({ worker }: Thread, graceMs: number): Promise<void> {
+    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    worker.postMessage({ kind: "stop", graceMs } satisfies ToWorker);
+    return ended;
+  }
+
   return {
     transport: batch === undefined ? "dgram" : "batch",
-    async listen(wanted) {
-      const next = new Map<string, Bound>();
-      const fresh = new Map<string, Bound>();
+    async listen(wanted, isShared = false) {
+      const next = new Map<string, BoundAddress>();
+      const fresh = new Map<string, BoundAddress>();
       try {
         for (const address of wanted) {
           const key = formatAddress(address);
           const present = bound.get(key);
-          const one = present ?? bindAddress(batch, address, count);
+          const one = present ?? bindNew(address, isShared);
           if (present === undefined) fresh.set(key, one);
           next.set(key, one);
         }
@@ -184,8 +226,9 @@ export function createAnswering(options: AnsweringOptions): Answering {
       } catch (error) {
         closeSockets(fresh.values());
         // A thread may have opened what another could not.
-        if (fresh.size > 0)
+        if (fresh.size > 0) {
           await Promise.allSettled(threads.map((thread) => order(thread, socketOrders(thread, bound, NONE))));
+        }
         throw error;
       }
       const closing = [...bound].filter(([key]) => !next.has(key)).map(([, one]) => one);
@@ -216,53 +259,38 @@ export function createAnswering(options: AnsweringOptions): Answering {
       }
       return sums;
     },
+    settle(predecessors) {
+      numbering = orderAfterLeaving(predecessors, count);
+      for (const { udp } of bound.values()) if (udp[0] !== undefined) batch?.unsteer(udp[0].fd);
+    },
+    async leave(successors, graceMs) {
+      isStopping = true;
+      const steer = ({ base, count }: Range): void => {
+        // Any member's descriptor will do; this one is closed last.
+        for (const { udp } of bound.values()) {
+          const last = udp[numbering[0] ?? 0];
+          if (last !== undefined) batch?.steer(last.fd, base, count);
+        }
+      };
+      for (const { close, before, after } of leaveSteps(count, successors)) {
+        steer(before);
+        await delay(STEERING_GRACE_MS);
+        const index = numbering[close] ?? close;
+        const thread = threads[index];
+        if (thread !== undefined) await end(thread, graceMs);
+        for (const { udp } of bound.values()) {
+          const leaving = udp[index];
+          if (leaving !== undefined) closeSync(leaving.fd);
+        }
+        if (close > 0) steer(after);
+      }
+      bound = new Map();
+    },
     async stop(graceMs) {
       isStopping = true;
-      await Promise.all(
-        threads.map(({ worker }) => {
-          const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-          worker.postMessage({ kind: "stop", graceMs } satisfies ToWorker);
-          return ended;
-        }),
-      );
+      await Promise.all(threads.map((thread) => end(thread, graceMs)));
       closeSockets(bound.values());
       bound = new Map();
     },
   };
-}
-
-/**
- * Binds one UDP socket for each thread. They share the address by `SO_REUSEPORT`, which would also let a second server
- * on silently; so the address is first bound alone.
- */
-function bindAddress(batch: BatchTransport | undefined, address: SocketAddress, count: number): Bound {
-  if (batch === undefined) return { address, udp: [] };
-  for (const kind of ["udp", "tcp"] as const) {
-    if (address.port !== 0) closeSync(bindOne(batch, address, kind, false).fd);
-  }
-  const udp: { fd: number; counters: BigUint64Array<SharedArrayBuffer> }[] = [];
-  let at = address;
-  try {
-    for (let i = 0; i < count; i += 1) {
-      const socket = bindOne(batch, at, "udp");
-      at = { address: address.address, port: socket.port };
-      udp.push({ fd: socket.fd, counters: createCounters() });
-    }
-    return { address: at, udp };
-  } catch (error) {
-    closeSockets([{ address, udp }]);
-    throw error;
-  }
-}
-
-function bindOne(batch: BatchTransport, at: SocketAddress, kind: "udp" | "tcp", reusePort = true): BoundSocket {
-  try {
-    return batch.bind({ ...at, kind, reusePort });
-  } catch (error) {
-    throw listenError(kind.toUpperCase(), at, error);
-  }
-}
-
-function closeSockets(all: Iterable<Bound>): void {
-  for (const { udp } of all) for (const { fd } of udp) closeSync(fd);
 }

@@ -46,12 +46,6 @@
 #ifndef SO_DETACH_REUSEPORT_BPF
 #define SO_DETACH_REUSEPORT_BPF 68
 #endif
-#ifndef IP_PMTUDISC_OMIT
-#define IP_PMTUDISC_OMIT 5
-#endif
-#ifndef IPV6_PMTUDISC_OMIT
-#define IPV6_PMTUDISC_OMIT 5
-#endif
 
 /* Octets of one entry in the array of peers: a sockaddr_in6 (28), rounded up so that entries stay aligned. */
 #define PEER_OCTETS 32
@@ -96,6 +90,7 @@ struct receiver {
   napi_async_context context;
   napi_async_cleanup_hook_handle hook;
   int owners;         /* the JavaScript object and two handles of the event loop; the last one frees */
+  int handles;
   int fd;
   bool open;
   bool busy;
@@ -227,16 +222,17 @@ static bool is_wildcard(const union address *local) {
  * What every datagram socket needs, ours or adopted. Failures are not fatal: a kernel without an option works as it did
  * before the option existed.
  *
- * OMIT: never set DF and never believe an ICMP "fragmentation needed", so that a forged one cannot make us send
- * fragments of any size it likes (RFC 9715 §3.1). RECVERR off: an ICMP error about one client is not our business.
+ * PROBE: never fragment (DF is set on IPv4), and never believe an ICMP message about the path's MTU, which anyone can
+ * forge (RFC 9715 §3.1, R1 and R2). It also spares IPv4 the search for a packet id that no other fragment has.
+ * RECVERR off: an ICMP error about one client is not our business.
  */
 static void prepare_datagram(int fd, const union address *local) {
   if (local->any.sa_family == AF_INET) {
-    set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
+    set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
     set_int(fd, IPPROTO_IP, IP_RECVERR, 0);
     if (is_wildcard(local)) set_int(fd, IPPROTO_IP, IP_PKTINFO, 1);
   } else {
-    set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_OMIT);
+    set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
     set_int(fd, IPPROTO_IPV6, IPV6_RECVERR, 0);
     if (is_wildcard(local)) set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
   }
@@ -599,14 +595,9 @@ static void release(struct receiver *r) {
   free(r);
 }
 
-static void on_idle_closed(uv_handle_t *handle) {
-  release(handle->data);
-}
-
-static void on_poll_closed(uv_handle_t *handle) {
+static void on_closed(uv_handle_t *handle) {
   struct receiver *r = handle->data;
-  /* Ends the wait of a thread that is ending, so the other handle must be closed by then. */
-  if (r->hook) napi_remove_async_cleanup_hook(r->hook);
+  if (--r->handles == 0 && r->hook) napi_remove_async_cleanup_hook(r->hook);
   release(r);
 }
 
@@ -617,12 +608,12 @@ static void shut(struct receiver *r) {
   r->open = false;
   uv_poll_stop(&r->poll);
   close(r->fd);
-  /* Here and not in on_poll_closed: when a thread ends, references must be gone before its environment is. */
+  /* Here and not in on_closed: when a thread ends, references must be gone before its environment is. */
   napi_delete_reference(r->env, r->handler);
   napi_delete_reference(r->env, r->keep);
   if (!r->in_scope) napi_async_destroy(r->env, r->context);
-  uv_close((uv_handle_t *)&r->idle, on_idle_closed);
-  uv_close((uv_handle_t *)&r->poll, on_poll_closed);
+  uv_close((uv_handle_t *)&r->idle, on_closed);
+  uv_close((uv_handle_t *)&r->poll, on_closed);
 }
 
 static void on_environment_end(napi_async_cleanup_hook_handle hook, void *data) {
@@ -736,7 +727,7 @@ static napi_value receive_on(napi_env env, napi_callback_info info) {
   /* From here the event loop owns its shares, and shut() undoes everything. */
   uv_idle_init(loop, &r->idle);
   r->poll.data = r->idle.data = r;
-  r->owners = 2;
+  r->owners = r->handles = 2;
   r->open = true;
   bool fine = napi_create_object(env, &result) == napi_ok && napi_create_array(env, &keep) == napi_ok &&
               napi_set_element(env, keep, RECEIVE_ARGUMENTS, result) == napi_ok &&

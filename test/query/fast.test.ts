@@ -1,0 +1,175 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
+import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
+import { createResponder } from "../../src/query/respond.js";
+import { serveSketch } from "../answers/serve.js";
+import { encodeQuery } from "../support/dns-message.js";
+
+const MANY = Object.fromEntries(
+  Array.from({ length: 60 }, (_, i) => [`t${i}`, [`192.0.2.${i + 1}`, `2001:db8::${i + 1}`]]),
+);
+
+const served = serveSketch({
+  endpoints: { api: { cp1: ["192.0.2.11"], cp2: ["192.0.2.12"], cp3: ["192.0.2.13", "2001:db8::13"] }, many: MANY },
+  records: [
+    "registry IN A 192.0.2.20",
+    "www IN CNAME registry",
+    "alias IN CNAME api",
+    "out IN CNAME host.example.net.",
+    "*.wild IN A 192.0.2.30",
+    "*.wild IN TXT wild",
+    "child IN NS ns.child",
+    "ns.child IN A 192.0.2.40",
+    "a.b.c IN MX 10 registry",
+    `big IN TXT ${`"${"x".repeat(200)}" `.repeat(4)}`,
+  ].join("\n"),
+});
+
+const AT = 64;
+const REPLY_AT = 32;
+
+/** The octets that each path gives for a query, from tables at the same turn; `undefined` where the fast path declines. */
+function bothPaths(query: Uint8Array): { general: Buffer; fast: Buffer | undefined } {
+  const state = { table: served.table, ready: true };
+  const turns = served.table.answers.slice();
+  const reply = new Uint8Array(65_535);
+  const length = createResponder(state, createQueryCounters())(query, query.length, reply, "udp");
+  const general = Buffer.from(reply.subarray(0, length));
+  served.table.answers.set(turns);
+
+  // Elsewhere in larger buffers that hold rubbish, as the slots of a batch do.
+  const request = new Uint8Array(AT + query.length + 700).fill(0xa5);
+  request.set(query, AT);
+  const slot = new Uint8Array(REPLY_AT + 1344).fill(0x5a);
+  const fastLength = createFastResponder(state, createQueryCounters())(request, AT, query.length, slot, REPLY_AT);
+  return {
+    general,
+    fast: fastLength === NOT_FAST ? undefined : Buffer.from(slot.subarray(REPLY_AT, REPLY_AT + fastLength)),
+  };
+}
+
+const label = fc.constantFrom(
+  "api",
+  "API",
+  "many",
+  "registry",
+  "www",
+  "alias",
+  "out",
+  "wild",
+  "child",
+  "ns",
+  "a",
+  "b",
+  "c",
+  "big",
+  "*",
+  "_https",
+  "_tcp",
+  "cp1",
+  "nope",
+  "x".repeat(63),
+);
+const names = fc.array(label, { maxLength: 4 }).map((labels) => [...labels, "k8s.example.test"].join("."));
+const elsewhere = fc.constantFrom(".", "test", "example.test", "k8s.example.com", "xk8s.example.test");
+const questions = fc.record({
+  name: fc.oneof({ weight: 9, arbitrary: names }, { weight: 1, arbitrary: elsewhere }),
+  type: fc.oneof(fc.constantFrom(1, 28, 5, 2, 6, 15, 16, 33, 257, 255, 43, 41, 252, 250), fc.nat(65_535)),
+  rd: fc.boolean(),
+  udpOctets: fc.option(fc.oneof(fc.constantFrom(0, 511, 512, 1232, 4096), fc.nat(65_535)), { nil: undefined }),
+  dnssecOk: fc.boolean(),
+});
+
+function encode({
+  name,
+  type,
+  rd,
+  udpOctets,
+  dnssecOk,
+}: typeof questions extends fc.Arbitrary<infer T> ? T : never): Buffer {
+  const query = encodeQuery({ name, type: `TYPE${type}` });
+  const plain = Buffer.from(query.subarray(0, query.length));
+  plain[2] = rd ? 1 : 0;
+  if (udpOctets === undefined) return plain;
+  plain[11] = 1;
+  return Buffer.concat([
+    plain,
+    Buffer.from([0, 0, 41, udpOctets >>> 8, udpOctets & 0xff, 0, 0, dnssecOk ? 0x80 : 0, 0, 0, 0]),
+  ]);
+}
+
+describe("the fast path", () => {
+  test("gives the same octets as the general one, or none", () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(questions, (question) => {
+        const { general, fast } = bothPaths(encode(question));
+        if (fast === undefined) return;
+        taken += 1;
+        expect(fast.toString("hex")).toBe(general.toString("hex"));
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(taken).toBeGreaterThan(1_000);
+  });
+
+  test("gives the same octets for queries with any octet changed", () => {
+    fc.assert(
+      fc.property(
+        questions,
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }),
+        (question, changes) => {
+          const query = encode(question);
+          for (const [at, octet] of changes) query[at % query.length] = octet;
+          const { general, fast } = bothPaths(query);
+          if (fast !== undefined) expect(fast.toString("hex")).toBe(general.toString("hex"));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("takes what clients send: plain and EDNS questions for every kind of answer", () => {
+    for (const name of ["api", "nope", "x.wild", "host.child", "alias", "registry"]) {
+      for (const udpOctets of [undefined, 1232]) {
+        const query = encode({ name: `${name}.k8s.example.test`, type: 1, rd: true, udpOctets, dnssecOk: false });
+        expect(bothPaths(query).fast, `${name} ${udpOctets}`).toBeDefined();
+      }
+    }
+  });
+
+  test("declines while the server is silent", () => {
+    const query = encode({ name: "api.k8s.example.test", type: 1, rd: true, udpOctets: undefined, dnssecOk: false });
+    const fast = createFastResponder({ table: served.table, ready: false }, createQueryCounters());
+    expect(fast(query, 0, query.length, new Uint8Array(1344), 0)).toBe(NOT_FAST);
+  });
+
+  test("counts as the general path does", () => {
+    const state = { table: served.table, ready: true };
+    const count = (isFast: boolean) => {
+      const counters = createQueryCounters();
+      const fast = createFastResponder(state, counters);
+      const respond = createResponder(state, counters);
+      for (const [name, type] of [
+        ["api", 1],
+        ["nope", 28],
+        ["big", 16],
+      ] as const) {
+        const query = encode({
+          name: `${name}.k8s.example.test`,
+          type,
+          rd: true,
+          udpOctets: undefined,
+          dnssecOk: false,
+        });
+        const reply = new Uint8Array(65_535);
+        if (isFast) expect(fast(query, 0, query.length, reply, 0)).not.toBe(NOT_FAST);
+        else respond(query, query.length, reply, "udp");
+      }
+      return sumCounters([counters.memory]);
+    };
+    expect(count(true)).toEqual(count(false));
+    expect(count(true).truncated).toBe(1);
+  });
+});

@@ -1,0 +1,203 @@
+import { createSocket } from "node:dgram";
+import type { Worker } from "node:worker_threads";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { publishZone } from "../../src/answers/publish.js";
+import { createLogger } from "../../src/lib/logger.js";
+import { type Answering, createAnswering, startThread } from "../../src/transport/answering.js";
+import { loadBatch } from "../../src/transport/batch/load.js";
+import { answering as answers, sketchZone } from "../answers/serve.js";
+import { ask, askForAddresses } from "../support/dns-client.js";
+import { encodeQuery } from "../support/dns-message.js";
+import { freePort } from "../support/ports.js";
+import { waitUntil } from "../support/wait.js";
+
+const NAME = "api.k8s.example.test";
+const THREE = { cp1: ["192.0.2.11"], cp2: ["192.0.2.12"], cp3: ["192.0.2.13"] };
+const TWO = { cp1: ["192.0.2.11"], cp3: ["192.0.2.13"] };
+
+const zone = sketchZone({ endpoints: { api: THREE }, records: `big IN TXT ${`"${"x".repeat(200)}" `.repeat(10)}` });
+const native = loadBatch();
+
+/** Both ways to carry UDP pass the same tests. */
+const TRANSPORTS = [
+  { name: "batch", batch: native, skip: native.transport === undefined },
+  { name: "dgram", batch: { reason: "asked for by a test" }, skip: false },
+] as const;
+
+interface Started {
+  readonly answering: Answering;
+  readonly published: ReturnType<typeof publishZone>;
+  /** The newest thread of each index. */
+  readonly threads: Worker[];
+  readonly port: number;
+}
+
+async function start(
+  batch: ReturnType<typeof loadBatch>,
+  workers = 1,
+  address = "127.0.0.1",
+  wantedPort?: number,
+  isShared = false,
+): Promise<Started> {
+  const published = publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now());
+  const threads: Worker[] = [];
+  const answering = createAnswering({
+    workers,
+    batch,
+    log: createLogger({ level: "silent" }),
+    currentZones: () => [published.compile()],
+    startThread(settings) {
+      const worker = startThread(settings);
+      threads[settings.index] = worker;
+      return worker;
+    },
+  });
+  let isStopped = false;
+  onTestFinished(async () => {
+    if (!isStopped) await answering.stop(0);
+  });
+  const { leave } = answering;
+  answering.leave = (...args) => {
+    isStopped = true;
+    return leave(...args);
+  };
+  answering.load([published.compile()]);
+  answering.setReady();
+  const port = wantedPort ?? (await freePort(address));
+  await answering.listen([{ address, port }], isShared);
+  return { answering, published, threads, port };
+}
+
+describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
+  test.skipIf(skip)("answers over UDP and TCP on one port, and truncates over UDP only", async () => {
+    const { port } = await start(batch);
+    const at = { server: "127.0.0.1", port };
+    expect(await askForAddresses({ ...at, name: NAME })).toEqual(["192.0.2.11", "192.0.2.12", "192.0.2.13"]);
+    expect(await askForAddresses({ ...at, name: NAME, transport: "tcp" })).toHaveLength(3);
+    const long = { ...at, name: "big.k8s.example.test", type: "TXT" } as const;
+    expect(await ask(long)).toMatchObject({ flags: { tc: true }, answers: [] });
+    expect((await ask({ ...long, transport: "tcp" })).answers).toHaveLength(1);
+  });
+
+  test.skipIf(skip)("a change of health reaches every thread", async () => {
+    const { answering, published, port } = await start(batch, 3);
+    const endpoint = zone.endpoints[0];
+    const update = endpoint && published.update(endpoint, answers(TWO), Date.now());
+    if (update !== undefined) answering.update(update);
+    await waitUntil(async () => (await askForAddresses({ server: "127.0.0.1", port, name: NAME })).length === 2, {
+      describe: "two addresses",
+    });
+    // Every question comes from another port, so that the kernel spreads them over the threads.
+    for (let i = 0; i < 50; i += 1)
+      expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME })).toEqual(["192.0.2.11", "192.0.2.13"]);
+  });
+
+  test.skipIf(skip)("a thread that dies is replaced, with all answers, on the same port", async () => {
+    const { threads, port } = await start(batch);
+    const [first] = threads;
+    await first?.terminate();
+    await waitUntil(() => threads[0] !== first, { describe: "another thread" });
+    await waitUntil(
+      async () =>
+        (await askForAddresses({ server: "127.0.0.1", port, name: NAME, timeoutMs: 300 }).catch(() => [])).length === 3,
+      { describe: "answers again" },
+    );
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME, transport: "tcp" })).toHaveLength(3);
+  });
+
+  test.skipIf(skip)("addresses come and go while it runs; one that cannot be opened changes nothing", async () => {
+    const { answering, port } = await start(batch);
+    await answering.listen([
+      { address: "127.0.0.1", port },
+      { address: "127.0.0.2", port },
+    ]);
+    expect(await askForAddresses({ server: "127.0.0.2", port, name: NAME })).toHaveLength(3);
+    await expect(
+      answering.listen([
+        { address: "127.0.0.1", port },
+        { address: "192.0.2.1", port },
+      ]),
+    ).rejects.toMatchObject({ code: "LISTEN_ADDRESS_UNAVAILABLE" });
+    expect(await askForAddresses({ server: "127.0.0.2", port, name: NAME })).toHaveLength(3);
+    await answering.listen([{ address: "127.0.0.2", port }]);
+    await expect(ask({ server: "127.0.0.1", port, name: NAME })).rejects.toThrow();
+    expect(await askForAddresses({ server: "127.0.0.2", port, name: NAME, transport: "tcp" })).toHaveLength(3);
+  });
+
+  test.skipIf(skip)("a second server on the same port is refused", async () => {
+    const { port } = await start(batch);
+    await expect(start(batch, 1, "127.0.0.1", port)).rejects.toMatchObject({ code: "LISTEN_ADDRESS_IN_USE" });
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME })).toHaveLength(3);
+  });
+
+  test.skipIf(skip)("is silent until it is ready", async () => {
+    const answering = createAnswering({
+      workers: 1,
+      batch,
+      log: createLogger({ level: "silent" }),
+      currentZones: () => [],
+    });
+    onTestFinished(() => answering.stop(0));
+    answering.load([publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now()).compile()]);
+    await answering.listen([{ address: "127.0.0.1", port: 0 }]);
+    const port = answering.addresses[0]?.port ?? 0;
+    await expect(ask({ server: "127.0.0.1", port, name: NAME, timeoutMs: 300 })).rejects.toThrow("did not answer");
+    answering.setReady();
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME })).toHaveLength(3);
+  });
+});
+
+describe.skipIf(native.transport === undefined)("a successor", () => {
+  test("takes over five times under load, and not one query is lost", async () => {
+    const total = 50_000;
+    let { answering, threads, port } = await start(native, 2);
+    const load = loadServer(port, total);
+    for (let restart = 0; restart < 5; restart += 1) {
+      await waitUntil(() => load.sent() > (total / 6) * (restart + 1), { describe: "more load", timeoutMs: 20_000 });
+      const successor = await start(native, 1 + ((restart + 1) % 3), "127.0.0.1", port, true);
+      await answering.leave(successor.threads.length, 1_000);
+      successor.answering.settle(threads.length);
+      ({ answering, threads } = successor);
+    }
+    expect(await load.done).toEqual({ sent: total, lost: 0 });
+  });
+});
+
+/** Asks `total` times, 64 questions under way, each socket a flow of its own, and counts what never was answered. */
+function loadServer(
+  port: number,
+  total: number,
+): { sent(): number; readonly done: Promise<{ sent: number; lost: number }> } {
+  const FLOWS = 16;
+  const UNDER_WAY = 4;
+  let sent = 0;
+  let answered = 0;
+  const done = new Promise<{ sent: number; lost: number }>((resolve) => {
+    let idle: NodeJS.Timeout | undefined;
+    const sockets = Array.from({ length: FLOWS }, () => createSocket("udp4"));
+    const finish = (): void => {
+      clearTimeout(idle);
+      for (const socket of sockets) socket.close();
+      resolve({ sent, lost: sent - answered });
+    };
+    const query = encodeQuery({ name: NAME, type: "A" });
+    for (const socket of sockets) {
+      const next = (): void => {
+        if (sent === total) return;
+        sent += 1;
+        socket.send(query);
+      };
+      socket.on("message", () => {
+        answered += 1;
+        clearTimeout(idle);
+        if (answered === total) return finish();
+        idle = setTimeout(finish, 2_000);
+        next();
+      });
+      socket.connect(port, "127.0.0.1", () => {
+        for (let i = 0; i < UNDER_WAY; i += 1) next();
+      });
+    }
+  });
+  return { sent: () => sent, done };
+}

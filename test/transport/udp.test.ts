@@ -1,0 +1,75 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { UserError } from "../../src/lib/errors.js";
+import { openUdp } from "../../src/transport/udp.js";
+import { ask, askRaw } from "../support/dns-client.js";
+import { encodeQuery } from "../support/dns-message.js";
+import { serveSockets } from "./harness.js";
+
+describe.each(["127.0.0.1", "::1"])("UDP on %s", (address) => {
+  test("answers", async () => {
+    const served = await serveSockets(address);
+    const message = await ask({ ...served, name: "API.k8s.example.test", edns: {} });
+    expect(message.answers.map(({ rdata }) => rdata).sort()).toEqual(["192.0.2.11", "192.0.2.12", "192.0.2.13"]);
+    expect(message.questions[0]?.name).toBe("API.k8s.example.test.");
+  });
+
+  test("says TC where TCP has the whole answer", async () => {
+    const served = await serveSockets(address);
+    for (const edns of [undefined, { udpSize: 1232 }, { udpSize: 65_535 }]) {
+      const question = { ...served, name: "crowd.k8s.example.test", ...(edns === undefined ? {} : { edns }) };
+      expect(await ask(question)).toMatchObject({ flags: { tc: true }, answers: [] });
+      const whole = await ask({ ...question, transport: "tcp" });
+      expect(whole.flags.tc).toBe(false);
+      expect(whole.answers).toHaveLength(90);
+    }
+  });
+
+  test("3,000 queries: each of three addresses first in 28 to 38 %", async () => {
+    const served = await serveSockets(address);
+    const client = createSocket(address.includes(":") ? "udp6" : "udp4");
+    client.connect(served.port, served.server);
+    await once(client, "connect");
+    const first = new Map<string, number>();
+    const query = encodeQuery({ name: "api.k8s.example.test" });
+    for (let i = 0; i < 3_000; i += 1) {
+      const reply = once(client, "message");
+      client.send(query);
+      const [message] = (await reply) as [Buffer];
+      // Header, question, then owner, type, class, TTL and length of the first record.
+      const key = [...message.subarray(query.length + 12, query.length + 16)].join(".");
+      first.set(key, (first.get(key) ?? 0) + 1);
+    }
+    client.close();
+    expect(first.size).toBe(3);
+    for (const count of first.values()) {
+      expect(count / 3_000).toBeGreaterThan(0.28);
+      expect(count / 3_000).toBeLessThan(0.38);
+    }
+  });
+});
+
+test("what gets no answer disturbs nobody", async () => {
+  const served = await serveSockets();
+  for (const bytes of [Buffer.alloc(0), Buffer.alloc(5), Buffer.alloc(12, 0xff), Buffer.alloc(9_000, 0x80)]) {
+    expect(await askRaw({ ...served, bytes, timeoutMs: 50 })).toBeUndefined();
+  }
+  expect((await ask({ ...served, name: "api.k8s.example.test" })).answers).toHaveLength(3);
+});
+
+test("stop closes the socket: the port is free again, and queries meet nobody", async () => {
+  const first = await openUdp({ address: "127.0.0.1", port: 0 }, () => 0);
+  await first.stop(0);
+  const second = await openUdp(first.address, () => 0);
+  await second.stop(0);
+  const bytes = encodeQuery({ name: "api.k8s.example.test" });
+  await expect(askRaw({ server: "127.0.0.1", port: first.address.port, bytes })).rejects.toThrow("ECONNREFUSED");
+});
+
+test("an address in use is an error that says so", async () => {
+  const served = await serveSockets();
+  const second = openUdp({ address: served.server, port: served.port }, () => 0);
+  await expect(second).rejects.toThrow(UserError);
+  await expect(second).rejects.toMatchObject({ code: "LISTEN_ADDRESS_IN_USE" });
+});
