@@ -3,7 +3,7 @@ import { publishZone } from "../answers/publish.js";
 import { prepare } from "../prepare.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { printProblems, refusingProblems } from "./problems.js";
-import { type CommandContext, EXIT } from "./program.js";
+import { type CommandContext, EXIT } from "./exit.js";
 
 /** `livezone check`: the way `serve` starts, up to the sockets. */
 export function addCheck(program: Command, context: CommandContext): void {

@@ -22,7 +22,7 @@ import { EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../d
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { createLogger } from "../lib/logger.js";
-import { type CommandContext, EXIT } from "./program.js";
+import { type CommandContext, EXIT } from "./exit.js";
 
 /** How often the name is asked and the screen drawn, milliseconds: the precision of the times shown. */
 const ASK_EVERY_MS = 50;

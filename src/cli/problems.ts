@@ -1,6 +1,6 @@
 import { formatProblem, type Problem } from "../lib/errors.js";
 import { ConfigurationError } from "../prepare.js";
-import { EXIT } from "./program.js";
+import { EXIT } from "./exit.js";
 
 /** Prints problems to standard error, in the order of the files. */
 export function printProblems(problems: readonly Problem[]): void {

@@ -1,26 +1,38 @@
 import { Command, CommanderError } from "commander";
 import { messageOf, UserError } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
-import { addCheck } from "./check.js";
-import { addDemo } from "./demo.js";
-import { addServe } from "./serve.js";
+import { type CommandContext, EXIT } from "./exit.js";
 
-/** Exit codes of every command. */
-export const EXIT = {
-  success: 0,
-  /** The answer is "no", or the input is bad. */
-  failure: 1,
-  /** The command line makes no sense. */
-  usage: 2,
-} as const;
+/** Adds a command to the program. */
+export type AddCommand = (program: Command, context: CommandContext) => void;
 
-/** Where a command reports how it ended. */
-export interface CommandContext {
-  exit(code: number): void;
+/**
+ * Every command, one file each, in the order of the help. A file is loaded when its command is given, or for a help
+ * that names all: a server has no use for what `demo` or `doctor` bring along, and would keep it in memory.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  serve: async () => (await import("./serve.js")).addServe,
+  check: async () => (await import("./check.js")).addCheck,
+  demo: async () => (await import("./demo.js")).addDemo,
+};
+
+/**
+ * Builds the program with the commands named; without names, with all.
+ *
+ * @param context where the command that runs reports its exit code
+ */
+export async function buildProgram(context: CommandContext, names = Object.keys(COMMANDS)): Promise<Command> {
+  const program = new Command("livezone")
+    .description(
+      "authoritative DNS that answers a Kubernetes controlPlaneEndpoint with the apiservers that are ready now",
+    )
+    .version(VERSION)
+    .showHelpAfterError("(--help shows what there is)")
+    .exitOverride();
+  for (const name of names) (await COMMANDS[name]?.())?.(program, context);
+  for (const command of program.commands) command.exitOverride();
+  return program;
 }
-
-/** Every command, one file each. */
-const COMMANDS = [addServe, addCheck, addDemo];
 
 /**
  * Runs the command line.
@@ -30,20 +42,13 @@ const COMMANDS = [addServe, addCheck, addDemo];
  */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.success;
-  const program = new Command("livezone")
-    .description(
-      "authoritative DNS that answers a Kubernetes controlPlaneEndpoint with the apiservers that are ready now",
-    )
-    .version(VERSION)
-    .showHelpAfterError("(--help shows what there is)")
-    .exitOverride();
   const context: CommandContext = {
     exit(value) {
       code = value;
     },
   };
-  for (const add of COMMANDS) add(program, context);
-  for (const command of program.commands) command.exitOverride();
+  const given = argv[2] ?? "";
+  const program = await buildProgram(context, Object.hasOwn(COMMANDS, given) ? [given] : undefined);
   try {
     await program.parseAsync([...argv]);
     return code;
