@@ -48,7 +48,7 @@ const cookieOf = (client) => Array.from({ length: 8 }, (_, i) => (client * 37 + 
 
 /** The octets of a name in mixed letter case, as resolvers send it (draft-vixie-dnsext-dns0x20). */
 const mixedCase = (name, seed) =>
-  [...name].map((letter, i) => (((seed * 7919) >> i % 16) & 1 ? letter.toUpperCase() : letter)).join("");
+  [...name].map((letter, i) => (((seed * 7919) >> (i % 16)) & 1 ? letter.toUpperCase() : letter)).join("");
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 

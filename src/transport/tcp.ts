@@ -12,6 +12,15 @@ const IDLE_TIMEOUT_MS = 10_000;
 /** Connections at once; each costs a few kilobytes. Further ones are closed, those that are open stay. */
 const MAX_CONNECTIONS = 2_000;
 
+/**
+ * Turns of the event loop without a new connection or query after which a stop takes it that the kernel holds none:
+ * one turn accepts one connection, the next reads from it.
+ */
+const QUIET_TURNS = 3;
+
+/** Turns after which a stop begins all the same, or clients that never pause would put it off: well under a second. */
+const MAX_TURNS = 1_000;
+
 /** Octets of replies a client may leave unread before no more of its queries are taken. */
 const MAX_UNREAD_OCTETS = 4 * MAX_TCP_MESSAGE_OCTETS;
 
@@ -22,17 +31,21 @@ const MAX_UNREAD_OCTETS = 4 * MAX_TCP_MESSAGE_OCTETS;
  * @throws UserError if it cannot be opened
  */
 export async function openTcp(at: SocketAddress, respond: Respond, fd?: number): Promise<Listening> {
-  const connections = new Set<Socket>();
+  /** Each with whether it has neither a part of a query nor a reply under way. */
+  const connections = new Map<Socket, () => boolean>();
   // One for all: a reply is copied out before the next query is looked at.
   const reply = new Uint8Array(MAX_TCP_MESSAGE_OCTETS);
   let stopping = false;
+  /** Connections and pieces of queries so far. */
+  let arrivals = 0;
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    connections.add(socket);
+    arrivals += 1;
     socket.setTimeout(IDLE_TIMEOUT_MS, () => socket.destroy());
     socket.on("error", () => socket.destroy());
     socket.on("close", () => connections.delete(socket));
     let pending: Buffer = Buffer.alloc(0);
+    connections.set(socket, () => pending.length === 0);
     const answerPending = (): void => {
       let at = 0;
       while (pending.length - at >= LENGTH_OCTETS && !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS) {
@@ -56,6 +69,7 @@ export async function openTcp(at: SocketAddress, respond: Respond, fd?: number):
       if (stopping && pending.length === 0) socket.end();
     };
     socket.on("data", (chunk) => {
+      arrivals += 1;
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
       answerPending();
     });
@@ -82,11 +96,17 @@ export async function openTcp(at: SocketAddress, respond: Respond, fd?: number):
   return {
     address: { address: at.address, port: typeof bound === "object" && bound !== null ? bound.port : at.port },
     async stop(graceMs) {
+      // Connections and queries that the kernel holds for us by now are taken first.
+      for (let turn = 0, quiet = 0; turn < MAX_TURNS && quiet < QUIET_TURNS; turn += 1) {
+        const before = arrivals;
+        await new Promise((resolve) => setImmediate(resolve));
+        quiet = arrivals === before ? quiet + 1 : 0;
+      }
       stopping = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of connections) if (socket.bytesRead === 0 || socket.readableLength === 0) socket.end();
+      for (const [socket, isIdle] of connections) if (isIdle()) socket.end();
       const cut = setTimeout(() => {
-        for (const socket of connections) socket.destroy();
+        for (const socket of connections.keys()) socket.destroy();
       }, graceMs);
       await closed;
       clearTimeout(cut);

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ask, askForAddresses } from "../support/dns-client.js";
 import { type RunningLivezone, startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
@@ -11,7 +11,12 @@ function mainFile(...listen: readonly string[]): string {
   return `listen: [${listen.map((at) => `"${at}"`).join(", ")}]\nadmin: { http: "127.0.0.1:0" }\nzones: [zones/*.yaml]\n`;
 }
 
-function zoneFile(port: number, targets: readonly ProbedTarget[]): string {
+const QUICK = "interval: 200ms, timeout: 200ms, recheck: 50ms";
+
+/** No probe fails because this machine is slow; what contradicts the present health is looked at again quickly. */
+const PATIENT = "interval: 10s, timeout: 10s, recheck: 50ms";
+
+function zoneFile(port: number, targets: readonly ProbedTarget[], schedule = QUICK): string {
   return `zone: k8s.example.test
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }
@@ -19,7 +24,7 @@ endpoints:
   api:
     port: ${port}
     targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
-    probe: { type: http, interval: 200ms, timeout: 200ms, recheck: 50ms }
+    probe: { type: http, ${schedule} }
 `;
 }
 
@@ -33,10 +38,13 @@ interface Server {
   metrics(): Promise<string>;
 }
 
-async function startServer(all: ProbedTargets, configured: readonly ProbedTarget[]): Promise<Server> {
+async function startServer(all: ProbedTargets, configured: readonly ProbedTarget[], schedule = QUICK): Promise<Server> {
   const port = await freePort();
   const livezone = await startLivezone({
-    files: { "livezone.yaml": mainFile(`127.0.0.1:${port}`), "zones/k8s.yaml": zoneFile(all.port, configured) },
+    files: {
+      "livezone.yaml": mainFile(`127.0.0.1:${port}`),
+      "zones/k8s.yaml": zoneFile(all.port, configured, schedule),
+    },
   });
   return {
     livezone,
@@ -75,12 +83,12 @@ describe("a reload", () => {
   test("keeps the health of targets that stay, and withholds a new one until it has earned its place", async () => {
     const all = await startTargets(["ready", "unready", "hold"]);
     const [cp1, cp2, cp3] = all.targets as [ProbedTarget, ProbedTarget, ProbedTarget];
-    const server = await startServer(all, [cp1, cp2]);
+    const server = await startServer(all, [cp1, cp2], PATIENT);
     expect(await server.answered()).toEqual(["cp1"]);
     const transitions = () => server.livezone.logs().filter(({ from }) => from !== undefined);
     const before = transitions().length;
 
-    server.livezone.write("zones/k8s.yaml", zoneFile(all.port, [cp1, cp2, cp3]));
+    server.livezone.write("zones/k8s.yaml", zoneFile(all.port, [cp1, cp2, cp3], PATIENT));
     await server.reload();
     expect(await server.answered()).toEqual(["cp1"]);
     await waitUntil(() => cp3.probes >= 1);
@@ -106,7 +114,7 @@ describe("a reload", () => {
     const [first, second] = [cp1.probes, cp2.probes];
     await waitUntil(() => cp2.probes >= second + 4);
     expect(cp1.probes).toBeLessThanOrEqual(first + 1);
-    expect(await server.metrics()).not.toContain('target="cp1"');
+    expect(await server.metrics()).not.toMatch(/^livezone_target_up\{.*target="cp1"/m);
   });
 
   test("of an invalid file keeps the old configuration and says why", async () => {
@@ -205,7 +213,6 @@ describe("a reload", () => {
     const [cp1] = all.targets as [ProbedTarget, ProbedTarget];
     const server = await startServer(all, all.targets);
     const other = await startServer(all, all.targets);
-    onTestFinished(() => other.livezone.stop());
     server.livezone.write("livezone.yaml", mainFile(`127.0.0.1:${server.port}`, `127.0.0.1:${other.port}`));
     server.livezone.write("zones/k8s.yaml", zoneFile(all.port, [cp1]));
     await server.reload("reload refused, the old configuration stays");

@@ -66,8 +66,7 @@ describe("a start", () => {
 describe("a stop", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("by %s closes idle connections and ends with code 0", async (signal) => {
     const port = await freePort();
-    const probed = await startTargets(["ready", "hold"]);
-    const livezone = await startLivezone({ files: filesFor(port, probed) });
+    const livezone = await startLivezone({ files: filesFor(port, await startTargets(["ready"])) });
     const idle = await Promise.all([connectTcp(port), connectTcp(port), connectTcp(port)]);
     const [used] = idle;
     used?.socket.write(framedQuery());

@@ -1,0 +1,257 @@
+/**
+ * The servers that are compared: how each is told to serve the same name with the same three addresses, with one
+ * worker thread, on one port of loopback, without limits.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The zone, the name in it, and its addresses: loopback, because gdnsd probes them. */
+export const ZONE = "bench.example";
+export const NAME = `api.${ZONE}`;
+export const ADDRESSES = ["127.0.0.11", "127.0.0.12", "127.0.0.13"];
+const TTL = 5;
+
+/** Name of zone `i` of those that are only there to be many. */
+const otherZone = (i) => `z${i}.bench-other.example`;
+
+const zoneFile = (origin) => `$TTL ${TTL}
+$ORIGIN ${origin}.
+@ IN SOA ns1 hostmaster 1 7200 900 1209600 ${TTL}
+@ IN NS ns1
+ns1 IN A 127.0.0.1
+${ADDRESSES.map((address) => `api IN A ${address}\n`).join("")}`;
+
+/** `zones` zones: the one that is asked, then others. */
+const zoneNames = (zones) => [ZONE, ...Array.from({ length: zones - 1 }, (_, i) => otherZone(i))];
+
+function write(folder, files) {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(folder, name, ".."), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+/** Path of an installed program; the folders of system daemons are looked at too. */
+function find(program) {
+  const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
+  const { stdout } = spawnSync("sh", ["-c", `command -v ${program}`], { env: { PATH: path }, encoding: "utf8" });
+  return stdout.trim() || undefined;
+}
+
+/**
+ * Each server: `program` to look for, and `prepare`, which writes its files and gives its arguments.
+ * `context`: { folder, port, zones, targetPort, echo, livezoneCommand }.
+ */
+export const SERVERS = {
+  echo: {
+    program: (context) => context.echo,
+    prepare: ({ port }) => [String(port), "127.0.0.1"],
+  },
+  livezone: {
+    program: () => process.execPath,
+    prepare({ folder, port, zones, livezoneCommand }) {
+      const zone = (name) => `zone: ${name}
+allowSpecialAddresses: true
+nameservers: { ns1: 127.0.0.1 }
+soa: { negativeTtl: ${TTL} }
+endpoints:
+  api:
+    port: 6443
+    ttl: ${TTL}
+    probe: { type: none }
+    targets: { cp1: ${ADDRESSES[0]}, cp2: ${ADDRESSES[1]}, cp3: ${ADDRESSES[2]} }
+`;
+      write(folder, {
+        "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nworkers: 1\nlog: { level: warn }\nzones: ["zones/*.yaml"]\n`,
+        ...Object.fromEntries(zoneNames(zones).map((name) => [`zones/${name}.yaml`, zone(name)])),
+      });
+      const command = livezoneCommand ?? [join(root, "dist/main.js"), "serve"];
+      return [...command, "--config", join(folder, "livezone.yaml")];
+    },
+  },
+  gdnsd: {
+    program: () => find("gdnsd"),
+    prepare({ folder, port, zones, targetPort }) {
+      const targets = ADDRESSES.map((address, i) => `cp${i} => ${address}`).join(", ");
+      const dynamic = (origin) => zoneFile(origin).replace(/^api [\s\S]*/m, `api ${TTL} IN DYNA multifo!api\n`);
+      write(folder, {
+        "etc/config": `options => {
+  listen => [ "127.0.0.1:${port}" ]
+  udp_threads => 1
+  tcp_threads => 1
+  run_dir => "${folder}/run"
+  state_dir => "${folder}/state"
+}
+service_types => { tcp => { plugin => tcp_connect, port => ${targetPort}, up_thresh => 1, ok_thresh => 1 } }
+plugins => { multifo => { api => { service_types => tcp, ${targets} } } }
+`,
+        ...Object.fromEntries(zoneNames(zones).map((name) => [`etc/zones/${name}`, dynamic(name)])),
+        "run/.keep": "",
+        "state/.keep": "",
+      });
+      return ["-c", join(folder, "etc"), "start"];
+    },
+  },
+  knot: {
+    program: () => find("knotd"),
+    prepare({ folder, port, zones }) {
+      write(folder, {
+        ...Object.fromEntries(zoneNames(zones).map((name) => [`${name}.zone`, zoneFile(name)])),
+        "knot.conf": `server:
+  rundir: "${folder}"
+  listen: 127.0.0.1@${port}
+  udp-workers: 1
+  tcp-workers: 1
+  background-workers: 1
+log:
+  - target: stderr
+    any: error
+database:
+  storage: "${folder}"
+template:
+  - id: default
+    storage: "${folder}"
+    zonefile-sync: -1
+    zonefile-load: whole
+    journal-content: none
+zone:
+${zoneNames(zones)
+  .map((name) => `  - domain: ${name}\n    file: ${name}.zone\n`)
+  .join("")}`,
+      });
+      return ["-c", join(folder, "knot.conf")];
+    },
+  },
+  nsd: {
+    program: () => find("nsd"),
+    prepare({ folder, port, zones }) {
+      write(folder, {
+        ...Object.fromEntries(zoneNames(zones).map((name) => [`${name}.zone`, zoneFile(name)])),
+        "nsd.conf": `server:
+  ip-address: 127.0.0.1@${port}
+  port: ${port}
+  server-count: 1
+  username: ""
+  chroot: ""
+  zonesdir: "${folder}"
+  database: ""
+  pidfile: ""
+  xfrdfile: "${folder}/xfrd.state"
+  xfrdir: "${folder}"
+  zonelistfile: "${folder}/zone.list"
+  zonefiles-write: 0
+  rrl-ratelimit: 0
+  minimal-responses: yes
+  round-robin: yes
+remote-control:
+  control-enable: no
+${zoneNames(zones)
+  .map((name) => `zone:\n  name: "${name}"\n  zonefile: "${name}.zone"\n`)
+  .join("")}`,
+      });
+      return ["-d", "-c", join(folder, "nsd.conf")];
+    },
+  },
+  bind: {
+    program: () => find("named"),
+    prepare({ folder, port, zones }) {
+      write(folder, {
+        ...Object.fromEntries(zoneNames(zones).map((name) => [`${name}.zone`, zoneFile(name)])),
+        "named.conf": `options {
+  directory "${folder}";
+  listen-on port ${port} { 127.0.0.1; };
+  listen-on-v6 { none; };
+  recursion no;
+  minimal-responses yes;
+  pid-file "${folder}/named.pid";
+  session-keyfile "${folder}/session.key";
+  managed-keys-directory "${folder}";
+  notify no;
+};
+controls { };
+logging { category default { null; }; };
+${zoneNames(zones)
+  .map((name) => `zone "${name}" { type primary; file "${name}.zone"; };\n`)
+  .join("")}`,
+      });
+      return ["-f", "-n", "1", "-U", "1", "-c", join(folder, "named.conf")];
+    },
+  },
+};
+
+/** A process and all that descend from it. */
+function familyOf(pid) {
+  const family = [pid];
+  for (const member of family) {
+    let threads = [];
+    try {
+      threads = readdirSync(`/proc/${member}/task`);
+    } catch {
+      continue; // ended meanwhile
+    }
+    for (const thread of threads) {
+      try {
+        const children = readFileSync(`/proc/${member}/task/${thread}/children`, "utf8");
+        family.push(...children.split(" ").filter(Boolean).map(Number));
+      } catch {
+        // ended meanwhile
+      }
+    }
+  }
+  return family;
+}
+
+/** Largest resident memory so far of a family of processes, in kilobytes; shared pages count once for each. */
+export function peakMemoryKb(pids) {
+  let total = 0;
+  for (const pid of pids) {
+    try {
+      total += Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+    } catch {
+      // ended meanwhile
+    }
+  }
+  return total;
+}
+
+/**
+ * Starts a server on a core and waits until it answers. Returns { name, port, pids, stop }, or undefined where it is not
+ * installed.
+ *
+ * @param answers asked with the port until it says true
+ */
+export async function startServer(name, context, core, answers) {
+  const { program, prepare } = SERVERS[name];
+  const path = program(context);
+  if (!path) return undefined;
+  mkdirSync(context.folder, { recursive: true });
+  const args = prepare(context);
+  const child = spawn("taskset", ["-c", String(core), path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (text) => (output = (output + text).slice(-4000)));
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  let over = false;
+  void ended.then(() => (over = true));
+  const stop = async () => {
+    if (over) return;
+    child.kill("SIGTERM");
+    await Promise.race([ended, delay(5000, undefined, { ref: false })]);
+    if (!over) child.kill("SIGKILL");
+    await ended;
+  };
+  const deadline = Date.now() + 30_000;
+  while (!(await answers(context.port))) {
+    if (over || Date.now() > deadline) {
+      await stop();
+      throw new Error(`${name} did not answer on port ${context.port}:\n${output}`);
+    }
+    await delay(100);
+  }
+  return { name, port: context.port, pids: familyOf(child.pid), stop };
+}
