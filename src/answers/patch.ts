@@ -124,8 +124,7 @@ function writeRotated(table: AnswerTable, answer: number, reply: Uint8Array, at:
   const sent = answers[answer + ANSWER.rotationSent] as number;
   for (let i = 0; i < before; i += 1) reply[at + i] = octets[bodyAt + i] as number;
   const orders = count <= MAX_BALANCED ? ordersOf(count) : undefined;
-  const rows = orders === undefined ? count : orders.length / count;
-  const turn = (answers[answer + ANSWER.turn] as number) % rows;
+  const turn = (answers[answer + ANSWER.turn] as number) % ordersIn(count);
   answers[answer + ANSWER.turn] = turn + 1;
   const row = orders === undefined ? turn : turn * count;
   let to = at + before;
@@ -135,6 +134,12 @@ function writeRotated(table: AnswerTable, answer: number, reply: Uint8Array, at:
     for (let j = 0; j < stride; j += 1) reply[to + j] = octets[from + j] as number;
     to += stride;
   }
+}
+
+/** How many orders an answer with `count` records to reorder takes in turn; 1 where there is nothing to reorder. */
+export function ordersIn(count: number): number {
+  if (count < 2) return 1;
+  return count <= MAX_BALANCED ? ordersOf(count).length / count : count;
 }
 
 function ordersOf(count: number): Uint8Array {

@@ -69,6 +69,10 @@ export class AnswerTable {
 
   /** Result of {@link find}: offset in `answers`. */
   found = -1;
+  /** Result of {@link find}: whether the name itself is in the table, and not just one above it. */
+  isExact = false;
+  /** Goes up whenever an answer may have changed. */
+  version = 0;
 
   private nodes = new Int32Array(NODE.words << 8);
   private types = new Int32Array(1 << 10);
@@ -92,6 +96,7 @@ export class AnswerTable {
 
   /** Adds a zone that the table does not have yet. */
   addZone(zone: CompiledZone): void {
+    this.version += 1;
     const index = this.zoneIndexes.size;
     this.zoneIndexes.set(zone.name, index);
     if (index === this.serials.length) this.serials = grown(this.serials, index + 1);
@@ -106,6 +111,7 @@ export class AnswerTable {
   update(update: ZoneUpdate): void {
     const index = this.zoneIndexes.get(update.zone);
     if (index === undefined) return;
+    this.version += 1;
     this.serials[index] = update.serial;
     for (const named of update.nodes) this.fillNode(named, index);
     if (this.octetsWasted > this.octetsUsed >>> 1) this.compact();
@@ -137,6 +143,7 @@ export class AnswerTable {
       }
     }
     let node = this.lookUp(message, at, length, hash);
+    this.isExact = node >= 0;
     if (node >= 0) {
       this.found = this.answerOf(node, type);
       return true;

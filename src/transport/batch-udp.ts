@@ -1,6 +1,8 @@
 import type { Listening, SocketAddress } from "../lib/listening.js";
-import type { RespondFast } from "../query/fast.js";
-import type { Respond } from "../query/respond.js";
+import type { QueryCounters } from "../query/counters.js";
+import { createFastResponder } from "../query/fast.js";
+import { createReadyMade } from "../query/ready-made.js";
+import type { Respond, ResponderState } from "../query/respond.js";
 import { type BatchBuffers, createBuffers } from "./batch/buffers.js";
 import { type BatchTransport, loadBatch } from "./batch/load.js";
 
@@ -14,7 +16,7 @@ export type ReceiveBatches = (
  * Prepares a thread to answer whole batches of datagrams through the native part, which is loaded when the first
  * socket is served. All sockets of the thread share one set of buffers.
  */
-export function createBatchReceiver(respondFast: RespondFast, respond: Respond): ReceiveBatches {
+export function createBatchReceiver(state: ResponderState, counters: QueryCounters, respond: Respond): ReceiveBatches {
   let prepared:
     | { readonly transport: BatchTransport; readonly buffers: BatchBuffers; readonly onBatch: (count: number) => void }
     | undefined;
@@ -22,7 +24,7 @@ export function createBatchReceiver(respondFast: RespondFast, respond: Respond):
     const { transport, reason } = loadBatch();
     if (transport === undefined) throw new Error(reason);
     const buffers = createBuffers();
-    return { transport, buffers, onBatch: batchHandler(buffers, respondFast, respond) };
+    return { transport, buffers, onBatch: batchHandler(buffers, state, counters, respond) };
   };
   return (address, { fd, counters }) => {
     prepared ??= prepare();
@@ -38,14 +40,20 @@ export function createBatchReceiver(respondFast: RespondFast, respond: Respond):
   };
 }
 
-function batchHandler(buffers: BatchBuffers, respondFast: RespondFast, respond: Respond): (count: number) => void {
+function batchHandler(
+  buffers: BatchBuffers,
+  state: ResponderState,
+  counters: QueryCounters,
+  respond: Respond,
+): (count: number) => void {
   const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths } = buffers;
+  const respondReadyMade = createReadyMade(state, counters, createFastResponder(state, counters), receive, send);
   return (count) => {
     for (let i = 0; i < count; i += 1) {
       const at = i * receiveSlot;
       const replyAt = i * sendSlot;
       const length = receiveLengths[i] as number;
-      const replyLength = respondFast(receive, at, length, send, replyAt);
+      const replyLength = respondReadyMade(at, length, replyAt);
       sendLengths[i] =
         replyLength >= 0
           ? replyLength

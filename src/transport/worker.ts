@@ -4,7 +4,6 @@ import { AnswerTable } from "../answers/table.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Listening } from "../lib/listening.js";
 import { createQueryCounters } from "../query/counters.js";
-import { createFastResponder } from "../query/fast.js";
 import { createResponder, type ResponderState } from "../query/respond.js";
 import { createBatchReceiver } from "./batch-udp.js";
 import { openTcp } from "./tcp.js";
@@ -15,7 +14,7 @@ const settings = workerData as WorkerSettings;
 const counters = createQueryCounters(settings.counters);
 const state: ResponderState = { table: new AnswerTable(), ready: false };
 const respond = createResponder(state, counters);
-const receiveBatches = createBatchReceiver(createFastResponder(state, counters), respond);
+const receiveBatches = createBatchReceiver(state, counters, respond);
 
 let open: ReadonlyMap<string, readonly Listening[]> = new Map();
 let coming = new AnswerTable();
