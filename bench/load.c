@@ -3,12 +3,16 @@
  * rates, losses, CPU use of the server and latency percentiles as one JSON object.
  *
  *   load --port N --queries FILE [--address 127.0.0.1] [--seconds 2] [--warmup 0.3] [--sockets 8]
- *        [--outstanding 32] [--rate 0] [--timeout 200] [--pid N ...]
+ *        [--outstanding 32] [--rate 0] [--timeout 200] [--pid N ...] [--watch FILE] [--flood FILE]
  *
  * Closed loop (default): each socket keeps --outstanding queries in flight and sends the next when a reply comes.
  * Open loop (--rate Q): Q queries a second, evenly spaced, whatever comes back. It spins, on a core of its own.
  * A query that is not answered within --timeout milliseconds is lost.
  * With --pid, the CPU time of those processes within the measured span is read from /proc.
+ * With --watch, a line `NANOSECONDS COUNT` goes to that file whenever a reply's number of answers differs from that of
+ * the reply before; the clock is CLOCK_MONOTONIC, the same in all processes.
+ * With --flood, the octets of that file are sent besides, from sockets of their own, as fast as the core allows, and
+ * what comes back is not read. They are not counted in `sent`, but in `flooded`.
  *
  * FILE: one query per line in hexadecimal, the first two octets are replaced by the id. `HEX OFFSET LENGTH` also
  * replaces that many octets with random lower-case letters each time it is sent. Queries are taken in turn.
@@ -31,6 +35,7 @@ enum {
   MAX_SOCKETS = 64,
   MAX_QUERIES = 65536,
   MAX_PIDS = 64,
+  FLOOD_SOCKETS = 4,
   BATCH = 64,
   QUERY_OCTETS = 512,
   REPLY_OCTETS = 2048,
@@ -58,8 +63,16 @@ struct client {
   uint64_t sent_at[IDS];  /* nanoseconds; 0 = not in flight */
 };
 
-static struct query *queries;
-static size_t query_count, next_query;
+struct list {
+  struct query *queries;
+  size_t count, next;
+};
+
+static struct list asked, flood;
+static int flood_fds[FLOOD_SOCKETS];
+static uint64_t flooded;
+static FILE *watch;
+static int watched = -1;
 static struct client *clients[MAX_SOCKETS];
 static uint64_t histogram[BUCKETS], rcodes[RCODES];
 static uint64_t sent, replies, lost, unexpected, truncated, reply_octets, send_failures, longest;
@@ -87,31 +100,40 @@ static _Noreturn void fail(const char *what) {
   exit(1);
 }
 
-static void read_queries(const char *file) {
+static void read_queries(struct list *list, const char *file, size_t shortest) {
   FILE *stream = fopen(file, "r");
   char line[4 * QUERY_OCTETS];
   if (!stream) fail(file);
-  queries = calloc(MAX_QUERIES, sizeof *queries);
-  if (!queries) fail("memory");
-  while (query_count < MAX_QUERIES && fgets(line, sizeof line, stream)) {
-    struct query *q = &queries[query_count];
+  list->queries = calloc(MAX_QUERIES, sizeof *list->queries);
+  if (!list->queries) fail("memory");
+  while (list->count < MAX_QUERIES && fgets(line, sizeof line, stream)) {
+    struct query *q = &list->queries[list->count];
     char *at = line;
     unsigned octet;
     while (q->length < QUERY_OCTETS && sscanf(at, "%2x", &octet) == 1 && at[0] != ' ') {
       q->octets[q->length++] = (uint8_t)octet;
       at += 2;
     }
-    if (q->length < 12) continue;
+    if (q->length < shortest) {
+      q->length = 0;
+      continue;
+    }
     sscanf(at, "%zu %zu", &q->random_offset, &q->random_length);
     if (q->random_offset + q->random_length > q->length) {
       errno = 0;
       fail("a random part lies outside its query");
     }
-    query_count++;
+    list->count++;
   }
   fclose(stream);
   errno = 0;
-  if (query_count == 0) fail("no queries in the file");
+  if (list->count == 0) fail("no queries in the file");
+}
+
+static struct query *take_query(struct list *list) {
+  struct query *q = &list->queries[list->next];
+  if (++list->next == list->count) list->next = 0;
+  return q;
 }
 
 /* ---- CPU time of the server ---- */
@@ -186,9 +208,8 @@ static double percentile_us(double share) {
 /* Sends up to BATCH queries from one socket; at `due` where the schedule has a time for it, else now. */
 static void send_queries(struct client *c, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
-    const struct query *q = &queries[next_query];
+    const struct query *q = take_query(&asked);
     uint16_t id = (uint16_t)(c->head + i);
-    if (++next_query == query_count) next_query = 0;
     memcpy(out[i], q->octets, q->length);
     out[i][0] = (uint8_t)(id >> 8);
     out[i][1] = (uint8_t)id;
@@ -206,6 +227,21 @@ static void send_queries(struct client *c, unsigned count) {
   c->head = (uint16_t)(c->head + done);
   c->outstanding += (unsigned)done;
   sent += (unsigned)done;
+}
+
+/* Sends a batch of the flood; what does not fit is not sent again. */
+static void send_flood(int fd) {
+  struct iovec octets[BATCH];
+  struct mmsghdr messages[BATCH] = {0};
+  for (int i = 0; i < BATCH; i++) {
+    struct query *q = take_query(&flood);
+    for (size_t k = 0; k < q->random_length; k++) q->octets[q->random_offset + k] = (uint8_t)next_random();
+    octets[i] = (struct iovec){.iov_base = q->octets, .iov_len = q->length};
+    messages[i].msg_hdr.msg_iov = &octets[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+  }
+  int done = sendmmsg(fd, messages, BATCH, MSG_DONTWAIT);
+  if (done > 0) flooded += (unsigned)done;
 }
 
 /* False when nothing was there. */
@@ -228,6 +264,10 @@ static bool receive_replies(struct client *c) {
     reply_octets += length;
     rcodes[reply[3] & 15]++;
     if (reply[2] & 2) truncated++;
+    if (watch && reply[7] != watched) {
+      watched = reply[7];
+      fprintf(watch, "%lu %d\n", at, watched);
+    }
     histogram[bucket_of(took)]++;
     if (took > longest) longest = took;
   }
@@ -249,13 +289,13 @@ static void give_up_old(struct client *c, uint64_t timeout) {
 }
 
 static void forget_warmup(void) {
-  sent = replies = lost = unexpected = truncated = reply_octets = send_failures = longest = 0;
+  sent = replies = lost = unexpected = truncated = reply_octets = send_failures = longest = flooded = 0;
   memset(histogram, 0, sizeof histogram);
   memset(rcodes, 0, sizeof rcodes);
 }
 
 int main(int count, char **arguments) {
-  const char *address = "127.0.0.1", *file = NULL;
+  const char *address = "127.0.0.1", *file = NULL, *flood_file = NULL, *watch_file = NULL;
   int port = 0, sockets = 8, pids[MAX_PIDS], pid_count = 0;
   double seconds = 2, warmup = 0.3, rate = 0, timeout_ms = 200;
   unsigned outstanding = 32;
@@ -264,6 +304,8 @@ int main(int count, char **arguments) {
     const char *name = arguments[i], *value = arguments[i + 1];
     if (!strcmp(name, "--address")) address = value;
     else if (!strcmp(name, "--queries")) file = value;
+    else if (!strcmp(name, "--flood")) flood_file = value;
+    else if (!strcmp(name, "--watch")) watch_file = value;
     else if (!strcmp(name, "--port")) port = atoi(value);
     else if (!strcmp(name, "--sockets")) sockets = atoi(value);
     else if (!strcmp(name, "--seconds")) seconds = atof(value);
@@ -281,7 +323,9 @@ int main(int count, char **arguments) {
     fprintf(stderr, "usage: load --port N --queries FILE [options]; see the head of load.c\n");
     return 2;
   }
-  read_queries(file);
+  read_queries(&asked, file, 12);
+  if (flood_file) read_queries(&flood, flood_file, 1);
+  if (watch_file && !(watch = fopen(watch_file, "w"))) fail(watch_file);
 
   struct sockaddr_storage server = {0};
   struct sockaddr_in *v4 = (struct sockaddr_in *)&server;
@@ -307,6 +351,10 @@ int main(int count, char **arguments) {
     setsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&server, server_length) != 0) fail("connect");
   }
+  for (int i = 0; flood_file && i < FLOOD_SOCKETS; i++) {
+    flood_fds[i] = socket(server.ss_family, SOCK_DGRAM, 0);
+    if (flood_fds[i] < 0 || connect(flood_fds[i], (struct sockaddr *)&server, server_length) != 0) fail("connect");
+  }
   for (int i = 0; i < BATCH; i++) {
     out_octets[i].iov_base = out[i];
     out_messages[i].msg_hdr.msg_iov = &out_octets[i];
@@ -320,7 +368,7 @@ int main(int count, char **arguments) {
   uint64_t gap = rate > 0 ? (uint64_t)(1e9 / rate) : 0, due = begin, swept = begin, cpu = 0, at;
   uint64_t end = measured + (uint64_t)(seconds * 1e9);
   bool warm = false;
-  unsigned turn = 0;
+  unsigned turn = 0, turn_of_flood = 0;
   while ((at = now()) < end) {
     if (!warm && at >= measured) {
       warm = true;
@@ -330,6 +378,7 @@ int main(int count, char **arguments) {
       end = measured + (uint64_t)(seconds * 1e9);
       if (due < measured) due = measured;
     }
+    if (flood_file) send_flood(flood_fds[turn_of_flood++ % FLOOD_SOCKETS]);
     if (gap) {
       for (; due <= at; due += gap) send_queries(clients[turn++ % (unsigned)sockets], 1);
       for (int i = 0; i < sockets; i++)
@@ -350,7 +399,7 @@ int main(int count, char **arguments) {
   uint64_t stop = now();
   cpu = cpu_of_all(pids, pid_count) - cpu;
   double span = (double)(stop - measured) / 1e9;
-  uint64_t counted = replies, octets_counted = reply_octets;
+  uint64_t counted = replies, octets_counted = reply_octets, flooded_within = flooded;
 
   /* In the open loop, what is still under way is neither answered in time nor lost: wait for it. */
   for (uint64_t until = stop + timeout; gap && now() < until;)
@@ -360,6 +409,7 @@ int main(int count, char **arguments) {
 
   printf("{\"seconds\":%.4f,\"sent\":%lu,\"replies\":%lu,\"qps\":%.0f,\"lost\":%lu,\"unexpected\":%lu,", span, sent,
          replies, (double)counted / span, lost, unexpected);
+  printf("\"flooded\":%lu,", flooded_within);
   printf("\"truncated\":%lu,\"sendFailures\":%lu,\"octetsPerReply\":%.1f,\"rcodes\":{", truncated, send_failures,
          counted ? (double)octets_counted / (double)counted : 0);
   for (int i = 0, first = 1; i < RCODES; i++)

@@ -50,6 +50,36 @@ const cookieOf = (client) => Array.from({ length: 8 }, (_, i) => (client * 37 + 
 const mixedCase = (name, seed) =>
   [...name].map((letter, i) => (((seed * 7919) >> (i % 16)) & 1 ? letter.toUpperCase() : letter)).join("");
 
+/**
+ * Messages that are no readable query, each another kind of wrong; some of their octets are random each time. A few of
+ * them deserve a FORMERR, so that the flood costs the server replies too.
+ */
+function malformedLines(name) {
+  const query = Buffer.from(queryLine({ name, edns: 1232 }), "hex");
+  const but = (at, ...octets) =>
+    Buffer.concat([query.subarray(0, at), Buffer.from(octets), query.subarray(at + octets.length)]);
+  const nameAt = HEADER_OCTETS;
+  const optAt = query.length - 11;
+  const shapes = [
+    [query.subarray(0, 1)],
+    [query.subarray(0, 11), 0, 11],
+    [query.subarray(0, HEADER_OCTETS + 6)],
+    [but(2, 0x84)],
+    [but(2, 0x78)],
+    [but(4, 0xff, 0xff)],
+    [but(nameAt, 0xc0, 0x0c)],
+    [but(nameAt, 0x7f)],
+    [but(optAt + 9, 0, 200)],
+    [Buffer.concat([query, Buffer.alloc(40, 0xaa)]), query.length, 40],
+    [Buffer.alloc(200, 0xff), 0, 200],
+    [Buffer.alloc(500, 0x01), 0, 500],
+  ];
+  return shapes.map(([octets, at = 0, random = 2]) => {
+    const length = Math.min(random, octets.length - at);
+    return `${octets.toString("hex")} ${at} ${length}`;
+  });
+}
+
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 
 /** What each kind of file asks, for a name that exists. */
@@ -62,6 +92,7 @@ export const QUERY_KINDS = {
   cookie: (name) => range(64).map((client) => queryLine({ name, edns: 1232, cookie: cookieOf(client) })),
   /** Names that do not exist, never the same twice. */
   nxdomain: (name) => [queryLine({ name: name.split(".").slice(1).join("."), random: true })],
+  malformed: malformedLines,
   /** What a resolver farm sends: mostly EDNS and cookies in mixed case, AAAA (NODATA) as often as A, some NXDOMAIN. */
   mixed: (name) =>
     range(100).map((i) => {

@@ -27,7 +27,7 @@ ns1 IN A 127.0.0.1
 ${ADDRESSES.map((address) => `api IN A ${address}\n`).join("")}`;
 
 /** `zones` zones: the one that is asked, then others. */
-const zoneNames = (zones) => [ZONE, ...Array.from({ length: zones - 1 }, (_, i) => otherZone(i))];
+export const zoneNames = (zones) => [ZONE, ...Array.from({ length: zones - 1 }, (_, i) => otherZone(i))];
 
 function write(folder, files) {
   for (const [name, text] of Object.entries(files)) {
@@ -43,19 +43,11 @@ function find(program) {
   return stdout.trim() || undefined;
 }
 
-/**
- * Each server: `program` to look for, and `prepare`, which writes its files and gives its arguments.
- * `context`: { folder, port, zones, targetPort, echo, livezoneCommand }.
- */
-export const SERVERS = {
-  echo: {
-    program: (context) => context.echo,
-    prepare: ({ port }) => [String(port), "127.0.0.1"],
-  },
-  livezone: {
-    program: () => process.execPath,
-    prepare({ folder, port, zones, livezoneCommand }) {
-      const zone = (name) => `zone: ${name}
+const DRIVER = join(root, "bench/driver.mjs");
+
+/** livezone's configuration; the path of its main file. */
+function writeLivezone({ folder, port, zones }) {
+  const zone = (name) => `zone: ${name}
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }
 soa: { negativeTtl: ${TTL} }
@@ -66,13 +58,41 @@ endpoints:
     probe: { type: none }
     targets: { cp1: ${ADDRESSES[0]}, cp2: ${ADDRESSES[1]}, cp3: ${ADDRESSES[2]} }
 `;
-      write(folder, {
-        "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nworkers: 1\nlog: { level: warn }\nzones: ["zones/*.yaml"]\n`,
-        ...Object.fromEntries(zoneNames(zones).map((name) => [`zones/${name}.yaml`, zone(name)])),
-      });
-      const command = livezoneCommand ?? [join(root, "dist/main.js"), "serve"];
-      return [...command, "--config", join(folder, "livezone.yaml")];
-    },
+  write(folder, {
+    "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nworkers: 1\nlog: { level: warn }\nzones: ["zones/*.yaml"]\n`,
+    ...Object.fromEntries(zoneNames(zones).map((name) => [`zones/${name}.yaml`, zone(name)])),
+  });
+  return join(folder, "livezone.yaml");
+}
+
+/**
+ * Each server: `program` to look for, and `prepare`, which writes its files and gives its arguments.
+ * `context`: { folder, port, zones, targetPort, echo, livezoneCommand, configFile }. `isDriven`: has an IPC channel.
+ */
+export const SERVERS = {
+  echo: {
+    program: (context) => context.echo,
+    prepare: ({ port }) => [String(port), "127.0.0.1"],
+  },
+  livezone: {
+    program: () => process.execPath,
+    prepare: (context) => [
+      ...(context.livezoneCommand ?? [join(root, "dist/main.js"), "serve"]),
+      "--config",
+      context.configFile ?? writeLivezone(context),
+    ],
+  },
+  /** The same without the native part. */
+  dgram: {
+    program: () => process.execPath,
+    isDriven: true,
+    prepare: (context) => [DRIVER, "--dgram", "--config", writeLivezone(context)],
+  },
+  /** The same under a driver that changes answers when it is told to. */
+  driver: {
+    program: () => process.execPath,
+    isDriven: true,
+    prepare: (context) => [DRIVER, "--config", writeLivezone(context)],
   },
   gdnsd: {
     program: () => find("gdnsd"),
@@ -206,32 +226,34 @@ function familyOf(pid) {
   return family;
 }
 
-/** Largest resident memory so far of a family of processes, in kilobytes; shared pages count once for each. */
-export function peakMemoryKb(pids) {
-  let total = 0;
+/** Resident memory of a family of processes now, in megabytes; shared pages count once for each. */
+export function residentMb(pids) {
+  let totalKb = 0;
   for (const pid of pids) {
     try {
-      total += Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+      totalKb += Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
     } catch {
       // ended meanwhile
     }
   }
-  return total;
+  return totalKb / 1024;
 }
 
 /**
- * Starts a server on a core and waits until it answers. Returns { name, port, pids, stop }, or undefined where it is not
- * installed.
+ * Starts a server on a core and waits until it answers. Returns { name, port, pids, child, stop }, or undefined where it is
+ * not installed.
  *
  * @param answers asked with the port until it says true
  */
 export async function startServer(name, context, core, answers) {
-  const { program, prepare } = SERVERS[name];
+  const { program, prepare, isDriven = false } = SERVERS[name];
   const path = program(context);
   if (!path) return undefined;
   mkdirSync(context.folder, { recursive: true });
   const args = prepare(context);
-  const child = spawn("taskset", ["-c", String(core), path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("taskset", ["-c", String(core), path, ...args], {
+    stdio: ["ignore", "pipe", "pipe", ...(isDriven ? ["ipc"] : [])],
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (text) => (output = (output + text).slice(-4000)));
@@ -245,7 +267,7 @@ export async function startServer(name, context, core, answers) {
     if (!over) child.kill("SIGKILL");
     await ended;
   };
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   while (!(await answers(context.port))) {
     if (over || Date.now() > deadline) {
       await stop();
@@ -253,5 +275,5 @@ export async function startServer(name, context, core, answers) {
     }
     await delay(100);
   }
-  return { name, port: context.port, pids: familyOf(child.pid), stop };
+  return { name, port: context.port, pids: familyOf(child.pid), child, stop };
 }

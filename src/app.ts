@@ -1,25 +1,46 @@
-import { openAdminHttp } from "./admin/http.js";
+import { randomBytes } from "node:crypto";
+import { ReloadRefusedError } from "./admin/control.js";
 import { createMetrics, type MetricsSource, type TargetRow } from "./admin/metrics.js";
 import type { Answerable } from "./health/answerable.js";
+import { createCertificateWatch } from "./health/certificates.js";
 import type { Snapshot } from "./health/health.js";
+import { openKeptState } from "./health/kept.js";
 import { createHealthMonitor, type HealthMonitor } from "./health/monitor.js";
+import { createOverrideBook, type OverrideBook } from "./health/overrides.js";
 import { createProbeFiles } from "./health/probes/files.js";
 import { createRunProbe } from "./health/probes/probe.js";
+import { createOpenTripwire } from "./health/probes/tripwire.js";
 import { systemClock } from "./lib/clock.js";
-import { messageOf } from "./lib/errors.js";
-import { formatAddress, type Listening, type SocketAddress } from "./lib/listening.js";
+import { formatProblem, messageOf } from "./lib/errors.js";
+import { formatAddress, type SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
 import { VERSION } from "./lib/version.js";
 import { ConfigurationError, type Prepared, prepare } from "./prepare.js";
 import { createServedEndpoints, isAnswerable, type ServedEndpoints } from "./serving/endpoints.js";
-import { labelsOf, logMode, logProblems, logTransition } from "./serving/events.js";
+import {
+  labelsOf,
+  logCertificate,
+  logIsolation,
+  logMode,
+  logOverride,
+  logProblems,
+  logStateAlarm,
+  logTransition,
+} from "./serving/events.js";
+import { createOperating } from "./serving/operating.js";
+import { createRemembering, describeHealth } from "./serving/remembering.js";
+import { serviceTerms } from "./serving/terms.js";
 import { createAnswering } from "./transport/answering.js";
+import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
 /** Milliseconds until queries are answered even if some target has no result yet. */
 const FIRST_ROUND_LIMIT_MS = 3_000;
 
 /** Milliseconds that connections get to finish at a stop, which takes less than 5 s in all. */
 const DRAIN_MS = 3_000;
+
+/** Stalls from this length on are worth a line in every log, milliseconds. */
+const LOUD_STALL_MS = 1_000;
 
 /** A running server. */
 export interface App {
@@ -31,6 +52,10 @@ export interface App {
   snapshot(): Snapshot;
   /** What an endpoint answers now, by its fqdn. */
   answerable(fqdn: string): Answerable | undefined;
+  /** What operators said of targets. */
+  readonly overrides: OverrideBook;
+  /** When it is safe to stop a target that is not answered; see {@link ServedEndpoints.safeAtMs}. */
+  safeAtMs(fqdn: string, target: string): number | undefined;
   /** Resolves when queries are answered. */
   readonly ready: Promise<void>;
   /** Takes the configuration anew, as a whole or not at all. @returns whether it was taken; the log says why not */
@@ -57,30 +82,112 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
   logProblems(log, prepared.warnings);
 
   let isReady = false;
-  const served = createServedEndpoints(clock);
+  const { stateDir } = prepared.config;
+  const kept =
+    stateDir === undefined
+      ? undefined
+      : openKeptState({ folder: stateDir, clock, onAlarm: (alarm) => logStateAlarm(log, alarm) });
+  const remembering = await createRemembering({
+    clock,
+    file: kept?.last,
+    collect: () => ({
+      endpoints: describeHealth(monitor.snapshot(), (fqdn) => served.endpoints.get(fqdn)?.lastHealthy ?? []),
+      zones: served.zones(),
+    }),
+    onError: (error) => log.error({ error: messageOf(error) }, "state not saved"),
+  });
+  const certificates = createCertificateWatch();
+  const cookieSecret = randomBytes(SIPHASH_KEY_OCTETS);
+  const served = createServedEndpoints(clock, remembering);
   const answering = createAnswering({ workers: prepared.config.workers, log, currentZones: () => served.compile() });
   const metrics = createMetrics(metricsSource(), { version: VERSION, transport: answering.transport });
+  const files = createProbeFiles(clock);
   const monitor = createHealthMonitor({
     clock,
     random: Math.random,
-    runProbe: createRunProbe(clock, createProbeFiles(clock)),
-    onResult: ({ result, lagMs }) =>
-      metrics.probeFinished({ class: result.class, durationMs: result.durationMs, lagMs }),
-    onTransition(transitions, snapshot) {
-      for (const fqdn of new Set(transitions.map((transition) => transition.fqdn))) {
-        const followed = served.follow(fqdn, snapshot);
-        if (followed?.update !== undefined) answering.update(followed.update);
-        if (followed !== undefined && isReady && followed.before.mode !== followed.endpoint.answerable.mode)
-          logMode(log, followed.endpoint);
+    runProbe: createRunProbe(clock, files),
+    openTripwire: createOpenTripwire(files),
+    recall: remembering.recall,
+    onIsolation(isolated) {
+      logIsolation(log, isolated);
+      operating.isolationChanged(isolated);
+    },
+    onHold(fqdns, snapshot) {
+      for (const fqdn of fqdns) follow(fqdn, snapshot);
+    },
+    onStall(lengthMs) {
+      const fields = { stalledMs: Math.round(lengthMs) };
+      if (lengthMs >= LOUD_STALL_MS) log.warn(fields, "process stalled");
+      else log.debug(fields, "process stalled");
+    },
+    onResult(report) {
+      const { result, lagMs } = report;
+      metrics.probeFinished({ class: result.class, durationMs: result.durationMs, lagMs });
+      operating.probed(report);
+      for (const warning of certificates.look(report, clock.wallMs())) {
+        const endpoint = served.endpoints.get(warning.fqdn);
+        if (endpoint !== undefined) logCertificate(log, endpoint, warning);
       }
+    },
+    onTransition(transitions, snapshot) {
+      for (const fqdn of new Set(transitions.map((transition) => transition.fqdn))) follow(fqdn, snapshot);
       for (const transition of transitions) {
         const endpoint = served.endpoints.get(transition.fqdn);
         if (endpoint === undefined || transition.to === "unknown") continue;
         metrics.transition(labelsOf(endpoint, transition.target, transition.address), transition.to);
         logTransition(log, endpoint, transition);
       }
+      operating.transitioned(transitions);
+      remembering.changed();
     },
   });
+
+  const overrides = createOverrideBook({
+    clock,
+    initial: (await kept?.overrides.read()) ?? [],
+    look(fqdn) {
+      const health = monitor.snapshot().endpoints.get(fqdn);
+      const endpoint = served.endpoints.get(fqdn);
+      return health && endpoint && { health, policy: endpoint.config, lastHealthy: endpoint.lastHealthy };
+    },
+    ...(kept === undefined ? {} : { save: kept.overrides.write }),
+    onChange(change) {
+      const { endpoint, target, ...override } = change.entry;
+      monitor.setOverride(endpoint, target, change.action === "set" ? override : undefined);
+      follow(endpoint, monitor.snapshot());
+      logOverride(log, served.endpoints.get(endpoint), change);
+      operating.overridden(change);
+      // Whoever has looked after a target and gives it back means it to start afresh.
+      if (change.action === "cleared") monitor.clearFlaps(endpoint, target);
+    },
+    onSaveError: (error) => log.error({ error: messageOf(error) }, "state not saved"),
+  });
+  for (const { endpoint, target, ...override } of overrides.list()) monitor.setOverride(endpoint, target, override);
+
+  const operating = createOperating({
+    clock,
+    log,
+    version: VERSION,
+    metrics,
+    served,
+    overrides,
+    snapshot: () => monitor.snapshot(),
+    isReady: () => isReady,
+    isIsolated: () => monitor.isolated,
+    async reload() {
+      const problems = await reload();
+      if (problems.length > 0) throw new ReloadRefusedError(problems);
+    },
+  });
+
+  /** Lets answers follow what has changed of an endpoint. */
+  function follow(fqdn: string, snapshot: Snapshot): void {
+    const followed = served.follow(fqdn, snapshot);
+    if (followed?.update !== undefined) answering.update(followed.update);
+    if (followed !== undefined) operating.followed(followed);
+    if (followed !== undefined && isReady && followed.before.mode !== followed.endpoint.answerable.mode)
+      logMode(log, followed.endpoint);
+  }
 
   function metricsSource(): MetricsSource {
     return {
@@ -89,22 +196,28 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
       targets: () => describeTargets(served, monitor.snapshot()),
       endpoints: () => describeEndpoints(served),
       zones: () => served.zones(),
+      isIsolated: () => monitor.isolated,
     };
   }
 
   /** Brings monitor and answers to a configuration that is known to be good. */
   function apply(next: Prepared): void {
+    answering.serve(serviceTerms(next.config, answering.transport, cookieSecret));
     monitor.configure(next.config.zones.flatMap((zone) => zone.endpoints));
-    answering.load(served.replace(next, monitor.snapshot()));
+    const snapshot = monitor.snapshot();
+    answering.load(served.replace(next, snapshot));
+    certificates.forget((fqdn, target, address) =>
+      (snapshot.endpoints.get(fqdn)?.targets ?? []).some(
+        (one) => one.id === target && one.addresses.some((other) => other.address === address),
+      ),
+    );
+    remembering.changed();
   }
 
-  let http: Listening | undefined;
   try {
     apply(prepared);
     await answering.listen(prepared.config.listen);
-    if (prepared.config.admin.http !== undefined) {
-      http = await openAdminHttp(prepared.config.admin.http, { registry: metrics.registry, isReady: () => isReady });
-    }
+    await operating.listen(prepared.config.admin);
   } catch (error) {
     await answering.stop(0);
     throw error;
@@ -114,23 +227,31 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
     {
       version: VERSION,
       listen: answering.addresses.map(formatAddress),
-      http: http && formatAddress(http.address),
+      http: operating.http && formatAddress(operating.http),
+      socket: prepared.config.admin.socket,
       zones: prepared.zones.length,
       endpoints: served.endpoints.size,
     },
     "server started",
   );
 
+  if (remembering.ageMs !== undefined) {
+    const { isFresh, ageMs } = remembering;
+    log.info({ ageMs: Math.round(ageMs), isFresh }, isFresh ? "last health serves" : "last health is too old");
+  }
+  remembering.start();
   monitor.start();
   const ready = firstRound(monitor).then((isComplete) => {
     isReady = true;
     answering.setReady();
+    operating.becameReady();
     log.info({ isComplete, endpoints: served.endpoints.size }, "ready");
     for (const endpoint of served.endpoints.values())
       if (endpoint.answerable.mode !== "healthy") logMode(log, endpoint);
   });
 
-  async function takeReload(): Promise<boolean> {
+  /** @returns what is wrong, as printed; empty when the configuration was taken */
+  async function takeReload(): Promise<readonly string[]> {
     try {
       const next = prepare(file);
       await answering.listen(next.config.listen);
@@ -138,28 +259,38 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
       logProblems(log, next.warnings);
       if (JSON.stringify(next.config.admin) !== JSON.stringify(prepared.config.admin))
         log.warn({ setting: "admin" }, "setting needs a restart");
+      if (next.config.stateDir !== prepared.config.stateDir)
+        log.warn({ setting: "stateDir" }, "setting needs a restart");
       prepared = next;
       log.info(
         { zones: next.zones.length, endpoints: served.endpoints.size, listen: answering.addresses.map(formatAddress) },
         "configuration reloaded",
       );
       metrics.reloaded(true, clock.wallMs());
-      return true;
+      operating.reloaded(true);
+      return [];
     } catch (error) {
       const problems = error instanceof ConfigurationError ? error.problems : [];
       logProblems(log, problems);
       log.error({ error: messageOf(error), problems: problems.length }, "reload refused, the old configuration stays");
       metrics.reloaded(false, clock.wallMs());
-      return false;
+      operating.reloaded(false);
+      return problems.length > 0 ? problems.map(formatProblem) : [messageOf(error)];
     }
   }
 
   // One at a time: a second signal during a reload waits for the first.
-  let reloading: Promise<boolean> = Promise.resolve(true);
+  let reloading: Promise<readonly string[]> = Promise.resolve([]);
+  function reload(): Promise<readonly string[]> {
+    reloading = reloading.then(takeReload);
+    return reloading;
+  }
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
     monitor.stop();
-    await Promise.all([answering.stop(DRAIN_MS), http?.stop(DRAIN_MS)]);
+    await overrides.stop();
+    await remembering.stop();
+    await Promise.all([answering.stop(DRAIN_MS), operating.stop(DRAIN_MS)]);
     log.info({}, "server stopped");
   }
 
@@ -167,14 +298,13 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
     get listen() {
       return answering.addresses;
     },
-    ...(http === undefined ? {} : { http: http.address }),
+    ...(operating.http === undefined ? {} : { http: operating.http }),
     snapshot: () => monitor.snapshot(),
     answerable: (fqdn) => served.endpoints.get(fqdn)?.answerable,
+    overrides,
+    safeAtMs: (fqdn, target) => served.safeAtMs(fqdn, target),
     ready,
-    reload() {
-      reloading = reloading.then(takeReload);
-      return reloading;
-    },
+    reload: async () => (await reload()).length === 0,
     stop() {
       stopped ??= stop();
       return stopped;
@@ -192,12 +322,13 @@ async function firstRound(monitor: HealthMonitor): Promise<boolean> {
 
 function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {
   for (const [fqdn, served] of endpoints) {
-    for (const { id, addresses } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
+    for (const { id, addresses, override } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
       for (const { address, health, last } of addresses) {
         yield {
           ...labelsOf(served, id, address),
           isUp: health === "up",
           isAnswerable: isAnswerable(served.answerable, id, address),
+          ...(override === undefined ? {} : { override: override.kind }),
           ...(last?.certificateExpiryMs === undefined ? {} : { certificateExpiryMs: last.certificateExpiryMs }),
         };
       }
@@ -211,5 +342,6 @@ function describeEndpoints({ endpoints }: ServedEndpoints): ReturnType<MetricsSo
     endpoint: config.name,
     answerableTargets: new Set(answerable.addresses.map(({ target }) => target)).size,
     isFailOpen: answerable.mode === "fail-open",
+    targets: config.targets.length,
   }));
 }

@@ -1,6 +1,7 @@
-import type { AdminEvent, Change, Drain, OverrideView, Status, TargetDetail } from "./schemas.js";
+import { UserError } from "../lib/errors.js";
+import type { AdminEvent, Change, Drain, Status, TargetDetail } from "./schemas.js";
 
-/** Why a request is refused, whoever makes it; with the HTTP status it travels under. */
+/** Codes of the errors by which a request is refused, whoever makes it; with the HTTP status they travel under. */
 export const REFUSALS = {
   NO_SUCH_ENDPOINT: 404,
   NO_SUCH_TARGET: 404,
@@ -10,22 +11,17 @@ export const REFUSALS = {
   BELOW_MIN_HEALTHY: 409,
   /** The new configuration has problems; the old one stays. */
   RELOAD_REFUSED: 409,
-  /** The override holds, but could not be written to `stateDir`. */
+  BAD_DURATION: 400,
+  /** The override could not be written to `stateDir`, and so does not hold. */
   NOT_PERSISTED: 503,
 } as const;
 
-export type RefusalCode = keyof typeof REFUSALS;
-
-/** A request that was understood and is not granted. */
-export class Refusal extends Error {
-  /** @param problems what is wrong with a configuration, printed one by one */
-  constructor(
-    readonly code: RefusalCode,
-    message: string,
-    readonly problems?: readonly string[],
-  ) {
-    super(message);
-    this.name = "Refusal";
+/** The configuration has problems: {@link UserError} `RELOAD_REFUSED` that carries them. */
+export class ReloadRefusedError extends UserError {
+  /** @param problems as printed, one by one */
+  constructor(readonly problems: readonly string[]) {
+    super("the new configuration has problems, so the old one stays", "RELOAD_REFUSED");
+    this.name = "ReloadRefusedError";
   }
 }
 
@@ -48,25 +44,18 @@ export interface TargetName {
 /** An event without the number it gets. */
 export type EventContent = AdminEvent extends infer E ? (E extends AdminEvent ? Omit<E, "id" | "atMs"> : never) : never;
 
-/** Everything the admin layer asks of the server and tells it; all methods of a target throw {@link Refusal}. */
+/** Everything the admin layer asks of the server and tells it; what is refused throws a {@link UserError} of {@link REFUSALS}. */
 export interface Control {
   /** What the server thinks now; whether the way in may write is the admin layer's to add. */
   status(): Omit<Status, "writable" | "lastEventId">;
   /** One target with the results of its last probes, at most 100 for each address. */
   target(name: TargetName): TargetDetail;
-  drain(name: TargetName, order: OverrideOrder): Drain;
+  drain(name: TargetName, order: OverrideOrder): Promise<Drain>;
   /** Ends a drain; does nothing to a target that is not drained. */
-  undrain(name: TargetName, author: string): Change;
-  force(name: TargetName, health: "up" | "down", order: OverrideOrder): Change;
+  undrain(name: TargetName, author: string): Promise<Change>;
+  force(name: TargetName, health: "up" | "down", order: OverrideOrder): Promise<Change>;
   /** Ends forced-up or forced-down; does nothing to a target that is not forced. */
-  unforce(name: TargetName, author: string): Change;
-  /** Takes the configuration anew. @throws Refusal when it has problems */
+  unforce(name: TargetName, author: string): Promise<Change>;
+  /** Takes the configuration anew. @throws ReloadRefusedError */
   reload(): Promise<{ readonly zones: number; readonly endpoints: number }>;
-}
-
-/** Where overrides are kept: what {@link Control} changes. */
-export interface OverrideStore {
-  get(endpoint: string, target: string): OverrideView | undefined;
-  /** Takes effect in answers before it returns. @param override undefined = clear */
-  set(endpoint: string, target: string, override: OverrideView | undefined): void;
 }

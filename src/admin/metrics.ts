@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { ResultClass } from "../health/health.js";
+import type { OverrideKind, ResultClass } from "../health/health.js";
 import type { QueryTotals } from "../query/counters.js";
 import { rcodeText } from "../wire/constants.js";
 
@@ -16,6 +16,8 @@ export interface TargetLabels {
 export interface TargetRow extends TargetLabels {
   readonly isUp: boolean;
   readonly isAnswerable: boolean;
+  /** What an operator said; absent = nothing. */
+  readonly override?: OverrideKind;
   /** Milliseconds since 1970; absent without TLS. */
   readonly certificateExpiryMs?: number;
 }
@@ -36,8 +38,12 @@ export interface MetricsSource {
     readonly endpoint: string;
     readonly answerableTargets: number;
     readonly isFailOpen: boolean;
+    /** How many it has. */
+    readonly targets: number;
   }>;
   zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
+  /** Whether the prober is presumed cut off. */
+  isIsolated(): boolean;
 }
 
 /** The metrics of one server, in a registry of their own. */
@@ -45,6 +51,9 @@ export interface Metrics {
   readonly registry: Registry;
   probeFinished(probe: { readonly class: ResultClass; readonly durationMs: number; readonly lagMs: number }): void;
   transition(labels: TargetLabels, to: "up" | "down"): void;
+  adminRequest(request: { readonly entry: string; readonly status: number }): void;
+  /** Shows the streams of events from now on. */
+  watchStreams(streams: { readonly subscribers: number; readonly dropped: number }): void;
   reloaded(isSuccess: boolean, wallMs: number): void;
 }
 
@@ -121,6 +130,14 @@ export function createMetrics(
     for (const { zone, endpoint, target, address, isAnswerable } of source.targets())
       yield { labels: { zone, endpoint, target, address }, value: Number(isAnswerable) };
   });
+  read("livezone_target_override", "Whether an operator's word holds.", [...targetLabels, "kind"], function* () {
+    for (const { zone, endpoint, target, address, override } of source.targets()) {
+      if (override !== undefined) yield { labels: { zone, endpoint, target, address, kind: override }, value: 1 };
+    }
+  });
+  read("livezone_prober_isolated", "Whether the prober is presumed cut off, so that answers are held.", [], () => [
+    { labels: {}, value: Number(source.isIsolated()) },
+  ]);
   read(
     "livezone_certificate_expiry_timestamp_seconds",
     "End of validity of the certificate that the address presented last.",
@@ -151,6 +168,20 @@ export function createMetrics(
   const info = <L extends string>(name: string, help: string, labels: Record<L, string>): void => {
     new Gauge({ name, help, labelNames: Object.keys(labels) as L[], registers }).set(labels, 1);
   };
+  read("livezone_endpoint_targets", "Targets that the endpoint has.", endpointLabels, function* () {
+    for (const { zone, endpoint, targets } of source.endpoints()) yield { labels: { zone, endpoint }, value: targets };
+  });
+  // The names under which every Prometheus client library shows these.
+  read("process_start_time_seconds", "Start time of the process since the epoch.", [], () => [
+    { labels: {}, value: (Date.now() - performance.now()) / 1000 },
+  ]);
+  read("process_resident_memory_bytes", "Resident memory size.", [], () => [
+    { labels: {}, value: process.memoryUsage.rss() },
+  ]);
+  mirrored("process_cpu_seconds_total", "User and system CPU time, all threads together.", [], () => {
+    const { user, system } = process.cpuUsage();
+    return [{ labels: {}, value: (user + system) / 1e6 }];
+  });
   info("livezone_build_info", "Constant 1, labelled with what is running.", {
     version: build.version,
     node: process.versions.node,
@@ -181,6 +212,12 @@ export function createMetrics(
     labelNames: [...targetLabels, "to"] as const,
     registers,
   });
+  const adminRequests = new Counter({
+    name: "livezone_admin_requests_total",
+    help: "Requests to the admin API, by way in and HTTP status.",
+    labelNames: ["entry", "status"] as const,
+    registers,
+  });
   const reloadSuccess = new Gauge({
     name: "livezone_config_last_reload_success",
     help: "Whether the newest configuration was taken.",
@@ -200,6 +237,15 @@ export function createMetrics(
       lag.observe(probe.lagMs / 1000);
     },
     transition: ({ zone, endpoint, target, address }, to) => transitions.inc({ zone, endpoint, target, address, to }),
+    adminRequest: ({ entry, status }) => adminRequests.inc({ entry, status: String(status) }),
+    watchStreams(streams) {
+      read("livezone_event_subscribers", "Readers of the stream of events.", [], () => [
+        { labels: {}, value: streams.subscribers },
+      ]);
+      mirrored("livezone_event_subscribers_dropped_total", "Readers of events that were too slow.", [], () => [
+        { labels: {}, value: streams.dropped },
+      ]);
+    },
     reloaded(isSuccess, wallMs) {
       reloadSuccess.set(Number(isSuccess));
       if (isSuccess) reloadTime.set(wallMs / 1000);

@@ -14,7 +14,7 @@ export const overrideSchema = z
   .object({
     kind: z.enum(["drained", "forced-up", "forced-down"]),
     reason: z.string().optional().meta({ description: "Why, in the operator's words." }),
-    author: z.string().meta({ description: "Who set it, as far as known." }),
+    author: z.string().optional().meta({ description: "Who set it, as far as known." }),
     setAtMs: wallMs("When it was set"),
     expiresAtMs: wallMs("When it ends by itself; absent = when it is cleared").optional(),
   })
@@ -55,7 +55,8 @@ export const endpointSchema = z
     port: z.number(),
     ttl: z.number().meta({ description: "Seconds." }),
     mode: z.enum(["healthy", "fail-open", "none"]).meta({
-      description: "On what grounds it answers: enough targets are up, too few are (whenAllDown), or it answers nothing.",
+      description:
+        "On what grounds it answers: enough targets are up, too few are (whenAllDown), or it answers nothing.",
     }),
     upTargets: z.number(),
     minHealthy: z.number(),
@@ -71,7 +72,9 @@ export const statusSchema = z
     nowMs: wallMs("When this was true"),
     startedMs: wallMs("When the server started"),
     ready: z.boolean().meta({ description: "Whether queries are answered." }),
-    isolated: z.boolean().meta({ description: "Whether the prober is presumed cut off and the last answers are held." }),
+    isolated: z
+      .boolean()
+      .meta({ description: "Whether the prober is presumed cut off and the last answers are held." }),
     writable: z.boolean().meta({ description: "Whether this way in may change state." }),
     lastReload: z.object({ atMs: wallMs("When a configuration was last read"), ok: z.boolean() }),
     lastEventId: z.string().meta({ description: "Newest event; resume /api/v1/events from here." }),
@@ -79,12 +82,17 @@ export const statusSchema = z
   })
   .meta({ id: "Status", description: "Everything the server thinks at one moment." });
 
+const safeAt = wallMs(
+  "From when on no cache that honours the TTL can hold an address of the target; absent while it is answered",
+).optional();
+
 /** One target with what its probes found lately. */
 export const targetDetailSchema = z
   .object({
     endpoint: z.string(),
     nowMs: wallMs("When this was true"),
     target: targetSchema,
+    safeAtMs: safeAt,
     history: z.array(
       z.object({
         address: z.string(),
@@ -148,9 +156,7 @@ export const changeSchema = z
 export const drainSchema = z
   .object({
     ...changeSchema.shape,
-    safeAtMs: wallMs(
-      "From when on no cache that honours the TTL can hold an address of the target; absent while it is answered still",
-    ).optional(),
+    safeAtMs: safeAt,
   })
   .meta({ id: "Drain", description: "What a drain led to, and when the apiserver can be stopped." });
 

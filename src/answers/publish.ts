@@ -4,7 +4,7 @@ import { nextSerial } from "../zone/serial.js";
 import type { Zone, ZoneEndpoint } from "../zone/zone.js";
 import type { CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
 import { compileNodata, compileNode, compileNxdomain } from "./compile.js";
-import { createLivingZone, livingNames } from "./view.js";
+import { createLivingZone } from "./view.js";
 
 /** A zone whose answers follow health: compiles whole once, and afterwards what a change touches. */
 export interface PublishedZone {
@@ -70,9 +70,8 @@ export function publishZone(
       const print = fingerprint(now);
       if (published.get(endpoint.fqdn) === print) return undefined;
       published.set(endpoint.fqdn, print);
-      living.update(endpoint, now);
       const touched = new Set<Name>();
-      for (const name of livingNames(endpoint)) {
+      for (const name of living.update(endpoint, now)) {
         if (zone.names.has(name)) touched.add(name);
         for (const reader of dependents.get(name) ?? []) touched.add(reader);
       }

@@ -1,5 +1,5 @@
 import { TYPE } from "../wire/constants.js";
-import type { Name } from "../wire/name.js";
+import { type Name, nameOctets } from "../wire/name.js";
 import type { CompiledAnswer, CompiledNode, CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
 
 /** Words of one answer in {@link AnswerTable.answers}. */
@@ -226,8 +226,7 @@ export class AnswerTable {
   }
 
   private nodeOf(name: Name): number {
-    const octets = Uint8Array.from(name, (octet) => octet.charCodeAt(0));
-    return this.lookUp(octets, 0, octets.length, hashName(name));
+    return this.lookUp(nameOctets(name), 0, name.length, hashName(name));
   }
 
   /** Writes the answers of a node, reusing what its former ones occupied. */

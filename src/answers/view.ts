@@ -16,31 +16,44 @@ export interface ZoneView {
 
 const NOTHING: ReadonlyMap<number, RRset> = new Map();
 
+/** Addresses whose data are kept; discovery may go through any number of them over the years. */
+const MAX_KNOWN_ADDRESSES = 4_096;
+
 /** Octets of the SOA rdata from the serial on: serial, refresh, retry, expire, minimum. */
 export const SOA_SERIAL_FROM_END = 20;
 
 /** A view together with the one way to change it. */
 export interface LivingZone {
   readonly view: ZoneView;
-  /** Puts what an endpoint answers from now on into the view; touches the names of {@link livingNames} only. */
-  update(endpoint: ZoneEndpoint, answerable: Answerable): void;
+  /**
+   * Puts what an endpoint answers from now on into the view; touches names of the endpoint only.
+   *
+   * @returns the names whose records are not what they were
+   */
+  update(endpoint: ZoneEndpoint, answerable: Answerable): ReadonlySet<Name>;
 }
 
 /** Begins with endpoints that answer nothing: `update` each before anything is compiled. */
 export function createLivingZone(zone: Zone): LivingZone {
   const present = new Map<Name, Map<number, RRset>>();
+  const recordsOf = createEndpointRecords();
   for (const [name, types] of zone.records) present.set(name, new Map(types));
-  const put = (rrset: RRset): void => {
+  /** @returns whether the records differ from what stood there */
+  const put = (rrset: RRset): boolean => {
     const types = present.get(rrset.name) ?? new Map<number, RRset>();
+    const isSame = sameRdatas(types.get(rrset.type)?.rdatas ?? [], rrset.rdatas);
     if (rrset.rdatas.length === 0) types.delete(rrset.type);
     else types.set(rrset.type, rrset);
     present.set(rrset.name, types);
+    return !isSame;
   };
   put(soaRecord(zone));
   return {
     view: { zone, rrsets: (name) => present.get(name) ?? NOTHING },
     update(endpoint, answerable) {
-      for (const rrset of endpointRecords(endpoint, answerable)) put(rrset);
+      const changed = new Set<Name>();
+      for (const rrset of recordsOf(endpoint, answerable)) if (put(rrset)) changed.add(rrset.name);
+      return changed;
     },
   };
 }
@@ -56,32 +69,59 @@ function soaRecord(zone: Zone): RRset {
   return { name: zone.name, type: TYPE.SOA, ttl: negativeTtl, rdatas: [rdata] };
 }
 
-function endpointRecords(endpoint: ZoneEndpoint, { addresses }: Answerable): RRset[] {
-  const { ttl } = endpoint;
-  const cap = endpoint.maxAnswers === undefined ? {} : { atMost: endpoint.maxAnswers };
-  const all = addresses.map(({ address }) => address);
-  const rrsets = addressRecords(endpoint.name, ttl, all).map((rrset) => ({ ...rrset, ...cap }));
-  const srv: Uint8Array[] = [];
-  for (const target of endpoint.targets) {
-    const own = addresses.filter((candidate) => candidate.target === target.id).map(({ address }) => address);
-    rrsets.push(...addressRecords(target.name, ttl, own));
-    if (own.length === 0) continue;
-    srv.push(Uint8Array.from([0, 0, 0, 0, endpoint.port >>> 8, endpoint.port & 0xff, ...nameOctets(target.name)]));
-  }
-  rrsets.push({ name: endpoint.serviceName, type: TYPE.SRV, ttl, rdatas: srv });
-  return rrsets;
+/** Makes the records of an endpoint; the data of each are made once, since health comes and goes with the same ones. */
+function createEndpointRecords(): (endpoint: ZoneEndpoint, answerable: Answerable) => RRset[] {
+  const addressData = new Map<string, Uint8Array>();
+  const serviceData = new WeakMap<ZoneEndpoint, readonly Uint8Array[]>();
+
+  const dataOf = (address: string): Uint8Array => {
+    const known = addressData.get(address);
+    if (known !== undefined) return known;
+    if (addressData.size === MAX_KNOWN_ADDRESSES) addressData.clear();
+    const data = addressOctets(address);
+    addressData.set(address, data);
+    return data;
+  };
+
+  const addressRecords = (name: Name, ttl: number, addresses: readonly string[]): RRset[] => {
+    const rdatas = addresses.map(dataOf);
+    return [
+      { name, type: TYPE.A, ttl, rdatas: rdatas.filter((rdata) => rdata.length === 4) },
+      { name, type: TYPE.AAAA, ttl, rdatas: rdatas.filter((rdata) => rdata.length === 16) },
+    ];
+  };
+
+  return (endpoint, { addresses }) => {
+    const { ttl } = endpoint;
+    const cap = endpoint.maxAnswers === undefined ? {} : { atMost: endpoint.maxAnswers };
+    const all = addresses.map(({ address }) => address);
+    const rrsets = addressRecords(endpoint.name, ttl, all).map((rrset) => ({ ...rrset, ...cap }));
+    const services = serviceData.get(endpoint) ?? endpoint.targets.map(({ name }) => serviceRdata(endpoint.port, name));
+    serviceData.set(endpoint, services);
+    const srv: Uint8Array[] = [];
+    endpoint.targets.forEach((target, index) => {
+      const own = addresses.filter((candidate) => candidate.target === target.id).map(({ address }) => address);
+      rrsets.push(...addressRecords(target.name, ttl, own));
+      if (own.length > 0) srv.push(services[index] as Uint8Array);
+    });
+    rrsets.push({ name: endpoint.serviceName, type: TYPE.SRV, ttl, rdatas: srv });
+    return rrsets;
+  };
 }
 
-function addressRecords(name: Name, ttl: number, addresses: readonly string[]): RRset[] {
-  const rdatas = addresses.map(addressOctets);
-  return [
-    { name, type: TYPE.A, ttl, rdatas: rdatas.filter((rdata) => rdata.length === 4) },
-    { name, type: TYPE.AAAA, ttl, rdatas: rdatas.filter((rdata) => rdata.length === 16) },
-  ];
+/** Priority 0, weight 0, port and target (RFC 2782). */
+function serviceRdata(port: number, target: Name): Uint8Array {
+  return Uint8Array.from([0, 0, 0, 0, port >>> 8, port & 0xff, ...nameOctets(target)]);
 }
 
-/** The names whose records may change when the health of an endpoint does. */
-export function livingNames(endpoint: ZoneEndpoint): Name[] {
-  const names = [endpoint.name, endpoint.serviceName, ...endpoint.targets.map((target) => target.name)];
-  return endpoint.statusName === undefined ? names : [...names, endpoint.statusName];
+/** Whether two RRsets of one name and type have the same records, in the same order. */
+function sameRdatas(some: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every((rdata, index) => {
+      const other = others[index];
+      if (other === rdata) return true;
+      return other?.length === rdata.length && rdata.every((octet, i) => octet === other[i]);
+    })
+  );
 }

@@ -1,9 +1,60 @@
 import type { Command } from "commander";
+import { z } from "zod";
 import { publishZone } from "../answers/publish.js";
-import { prepare } from "../prepare.js";
+import type { EndpointConfig } from "../config/config.js";
+import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
+import { FAILURE_KINDS, worstCaseReturnMs, worstCaseTimelines } from "../health/timeline.js";
+import type { Problem } from "../lib/errors.js";
+import { ConfigurationError, type Prepared, prepare } from "../prepare.js";
+import { formatName } from "../wire/name.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
-import { printProblems, refusingProblems } from "./problems.js";
 import { type CommandContext, EXIT } from "./exit.js";
+import { endQuietlyWithoutReader, writeJson } from "./output.js";
+import { printProblems } from "./problems.js";
+
+const problemSchema = z.strictObject({
+  file: z.string(),
+  line: z.int(),
+  column: z.int(),
+  severity: z.enum(["error", "warning"]),
+  message: z.string(),
+  remedy: z.string(),
+  code: z.string(),
+});
+
+/** What `livezone check --json` prints, whether the configuration is good or not. */
+export const checkReportSchema = z.strictObject({
+  file: z.string(),
+  good: z.boolean(),
+  problems: z.array(problemSchema).describe("Errors, and warnings, which leave it good."),
+  zones: z.array(
+    z.strictObject({
+      zone: z.string(),
+      names: z.int().describe("Names that exist in the zone."),
+      endpoints: z.array(
+        z.strictObject({
+          endpoint: z.string(),
+          port: z.int(),
+          ttl: z.int().describe("Seconds."),
+          targets: z.int(),
+          timelines: z.array(
+            z.strictObject({
+              kind: z.enum(FAILURE_KINDS),
+              detectionMs: z.number().describe("Until the address is withdrawn, worst case."),
+              forgottenMs: z.number().describe("Until no cache that honours the TTL holds it, worst case."),
+            }),
+          ),
+          returnMs: z.number().describe("Until a target that works again is answered, worst case."),
+          shutdownDelaySeconds: z.int().describe("Least --shutdown-delay-duration of its apiservers."),
+        }),
+      ),
+    }),
+  ),
+});
+
+type CheckReport = z.infer<typeof checkReportSchema>;
+
+type CheckedEndpoint = CheckReport["zones"][number]["endpoints"][number];
 
 /** `livezone check`: the way `serve` starts, up to the sockets. */
 export function addCheck(program: Command, context: CommandContext): void {
@@ -11,19 +62,115 @@ export function addCheck(program: Command, context: CommandContext): void {
     .command("check")
     .description("say whether the configuration can be served, and how fast each endpoint lets go of a failed target")
     .option(...CONFIG_OPTION)
-    .action(async (options: { config?: string }) => {
+    .option("--json", "print the result as JSON")
+    .action((options: { config?: string; json?: true }) => {
+      endQuietlyWithoutReader();
       const file = findConfigFile(options.config);
-      context.exit(await refusingProblems(() => check(file)));
+      const report = check(file);
+      if (options.json === true) writeJson(process.stdout, report);
+      else {
+        printProblems(report.problems);
+        if (report.good) process.stdout.write(renderCheck(report));
+      }
+      context.exit(report.good ? EXIT.success : EXIT.failure);
     });
 }
 
-function check(file: string): number {
-  const { config, zones, warnings } = prepare(file);
-  printProblems(warnings);
+function check(file: string): CheckReport {
+  let prepared: Prepared;
+  try {
+    prepared = prepare(file);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { file, good: false, problems: error.problems.map(withSeverity), zones: [] };
+  }
+  const { config, zones, warnings } = prepared;
   for (const zone of zones) publishZone(zone, new Map(), Date.now()).compile();
-  const endpoints = config.zones.flatMap((zone) => zone.endpoints);
-  process.stdout.write(
-    `${file}: ${zones.length} zone${zones.length === 1 ? "" : "s"}, ${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}: good\n`,
-  );
-  return EXIT.success;
+  const problems = [...warnings, ...config.zones.flatMap(({ endpoints }) => endpoints.flatMap(longDelay))];
+  return {
+    file,
+    good: true,
+    problems: problems.map(withSeverity),
+    zones: config.zones.map(({ endpoints }, index) => {
+      const zone = zones[index];
+      const name = zone === undefined ? "" : formatName(zone.name).slice(0, -1);
+      return { zone: name, names: zone?.names.size ?? 0, endpoints: endpoints.map(checkEndpoint) };
+    }),
+  };
+}
+
+function withSeverity(problem: Problem) {
+  return { ...problem, severity: problem.severity ?? ("error" as const) };
+}
+
+function checkEndpoint(endpoint: EndpointConfig): CheckedEndpoint {
+  const { fqdn, port, ttl, targets, probe } = endpoint;
+  return {
+    endpoint: fqdn,
+    port,
+    ttl,
+    targets: targets.length,
+    timelines: probe.type === "none" ? [] : [...worstCaseTimelines(probe, ttl)],
+    returnMs: probe.type === "none" ? 0 : worstCaseReturnMs(probe),
+    shutdownDelaySeconds: probe.type === "none" ? 0 : requiredShutdownDelaySeconds(endpoint),
+  };
+}
+
+/** Warns of an endpoint that lets go so slowly that the usual shutdown delay is too short. */
+function longDelay(endpoint: EndpointConfig): Problem[] {
+  const required = requiredShutdownDelaySeconds(endpoint);
+  if (endpoint.probe.type === "none" || required <= RECOMMENDED_DELAY_SECONDS) return [];
+  return [
+    {
+      ...endpoint.position,
+      severity: "warning",
+      message: `a stopping apiserver of ${endpoint.fqdn} may be answered for ${required} s, longer than the usual shutdown delay of ${RECOMMENDED_DELAY_SECONDS} s.`,
+      remedy: `Set --shutdown-delay-duration=${required}s (and terminationGracePeriodSeconds above it), or shorten interval or ttl.`,
+      code: "SHUTDOWN_DELAY_LONG",
+    },
+  ];
+}
+
+function renderCheck({ file, zones }: CheckReport): string {
+  const endpoints = zones.flatMap((zone) => zone.endpoints);
+  const head = `${file}: ${counted(zones.length, "zone")}, ${counted(endpoints.length, "endpoint")}: good\n`;
+  if (endpoints.length === 0) return head;
+  const rows = endpoints.map((endpoint) => [
+    endpoint.endpoint,
+    String(endpoint.targets),
+    `${endpoint.ttl} s`,
+    ...FAILURE_KINDS.map((kind) => timeline(endpoint, kind)),
+    endpoint.timelines.length === 0 ? "-" : seconds(endpoint.returnMs),
+    endpoint.timelines.length === 0 ? "-" : `${endpoint.shutdownDelaySeconds} s`,
+  ]);
+  return `${head}
+Worst case from a failure until it is noticed -> until no cache holds the address:
+
+${table([["endpoint", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}`;
+}
+
+function timeline({ timelines }: CheckedEndpoint, kind: string): string {
+  const found = timelines.find((one) => one.kind === kind);
+  return found === undefined ? "not probed" : `${seconds(found.detectionMs)} -> ${seconds(found.forgottenMs)}`;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
 }

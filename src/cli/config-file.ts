@@ -10,10 +10,14 @@ export const CONFIG_OPTION = [
   `configuration file (default: ${DEFAULT_FILES.join(", then ")})`,
 ] as const;
 
+/** The configuration file to use; undefined if none is given and there is none in the usual places. */
+export function existingConfigFile(given: string | undefined): string | undefined {
+  return given ?? DEFAULT_FILES.find((file) => existsSync(file));
+}
+
 /** The configuration file to use. @throws UserError if none is given and there is none in the usual places */
 export function findConfigFile(given: string | undefined): string {
-  if (given !== undefined) return given;
-  const found = DEFAULT_FILES.find((file) => existsSync(file));
+  const found = existingConfigFile(given);
   if (found === undefined) {
     throw new UserError(
       `no configuration: looked for ${DEFAULT_FILES.join(" and ")}; name one with --config FILE`,

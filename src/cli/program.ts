@@ -14,6 +14,17 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import("./serve.js")).addServe,
   check: async () => (await import("./check.js")).addCheck,
   demo: async () => (await import("./demo.js")).addDemo,
+  status: async () => (await import("./status.js")).addStatus,
+  drain: async () => (await import("./drain.js")).addDrain,
+  undrain: async () => (await import("./undrain.js")).addUndrain,
+  force: async () => (await import("./force.js")).addForce,
+  unforce: async () => (await import("./unforce.js")).addUnforce,
+  reload: async () => (await import("./reload.js")).addReload,
+  doctor: async () => (await import("./doctor.js")).addDoctor,
+  delegation: async () => (await import("./delegation.js")).addDelegation,
+  kubeadm: async () => (await import("./kubeadm.js")).addKubeadm,
+  completion: async () => (await import("./completion.js")).addCompletion,
+  man: async () => (await import("./completion.js")).addMan,
 };
 
 /**

@@ -3,8 +3,8 @@ import { startApp } from "../app.js";
 import { createLogger } from "../lib/logger.js";
 import { prepare } from "../prepare.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
-import { refusingProblems } from "./problems.js";
 import { type CommandContext, EXIT } from "./exit.js";
+import { refusingProblems } from "./problems.js";
 
 /** `livezone serve`: answers until SIGTERM or SIGINT; SIGHUP reloads. */
 export function addServe(program: Command, context: CommandContext): void {

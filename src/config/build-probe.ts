@@ -1,10 +1,10 @@
 import path from "node:path";
 import type { HttpRequestConfig, HttpsProbeConfig, ProbeConfig, ProbeSchedule } from "./config.js";
-import { checkCertificates, checkPrivateKey, checkToken } from "./credentials.js";
+import { checkCertificates, checkPrivateKey, checkProgram, checkToken } from "./credentials.js";
 import { formatDuration } from "./duration.js";
 import type { Path } from "./positions.js";
 import { formatPath } from "./quote.js";
-import { builtIn, type ProbeInput, type ProbeType, probeOptions, probeTypesOf } from "./schema.js";
+import { builtIn, flapOptions, type ProbeInput, type ProbeType, probeOptions, probeTypesOf } from "./schema.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
 
 /** The options of one `probe:` and where they stand. */
@@ -36,6 +36,8 @@ const BUILT_IN = {
   path: builtIn(probeOptions.path),
   expectStatus: builtIn(probeOptions.expectStatus),
   insecureSkipVerify: builtIn(probeOptions.insecureSkipVerify),
+  tripwire: builtIn(probeOptions.tripwire),
+  resumeTls: builtIn(probeOptions.resumeTls),
 };
 
 type MergedOptions = typeof BUILT_IN & ProbeInput;
@@ -64,15 +66,10 @@ export function buildProbe(
     if (stated !== undefined && !overruled(layers, "type")) checkOptionsFit(layer, stated, report);
   }
   if (type !== "none") checkSchedule(layers, options, report);
-  const schedule: ProbeSchedule = {
-    intervalMs: options.interval,
-    timeoutMs: options.timeout,
-    recheckMs: options.recheck,
-    rise: options.rise,
-    fall: options.fall,
-  };
+  const schedule = scheduleOf(options);
   const port = options.port ?? endpoint.port;
   if (type === "none") return { ...schedule, type };
+  if (type === "exec") return { ...schedule, type, port, command: buildCommand() };
   if (type === "tcp") return { ...schedule, type, port };
   const token = fileOf("bearerTokenFile");
   const request: HttpRequestConfig = {
@@ -107,7 +104,30 @@ export function buildProbe(
       }),
     );
   }
-  return { ...schedule, type, ...request, ...tls };
+  return { ...schedule, type, ...request, ...tls, resumeTls: options.resumeTls };
+
+  function buildCommand(): readonly string[] {
+    const { command } = options;
+    const layer = layers[rankOf("command")];
+    if (command === undefined || layer === undefined) {
+      // Point at what asks for a program, which may be a place far from the endpoint.
+      const asking = layers[rankOf("type")];
+      if (asking !== undefined && !layers.some((one) => one.damaged("command"))) {
+        const at = [...asking.path, "type"];
+        report(
+          problemAt(asking.source, at, {
+            message: `${formatPath(at)} is "exec", but there is no command.`,
+            remedy: 'Add "command" with the program and its arguments, such as ["/usr/local/bin/check-apiserver"].',
+            code: "CONFIG_PROBE_COMMAND",
+          }),
+        );
+      }
+      return ["false"];
+    }
+    const at = [...layer.path, "command"];
+    checkProgram(layer.source, at, command[0] ?? "", report);
+    return command;
+  }
 
   function fileOf(key: "bearerTokenFile" | "ca") {
     const value = options[key];
@@ -149,6 +169,23 @@ export function buildProbe(
       ...(clientCertificate === undefined ? {} : { clientCertificate }),
     };
   }
+}
+
+function scheduleOf(options: MergedOptions): ProbeSchedule {
+  const { type, flap, thresholds } = options;
+  return {
+    intervalMs: options.interval,
+    timeoutMs: options.timeout,
+    recheckMs: options.recheck,
+    rise: options.rise,
+    fall: options.fall,
+    flap: {
+      limit: flap?.limit ?? builtIn(flapOptions.limit),
+      windowMs: flap?.window ?? builtIn(flapOptions.window),
+    },
+    ...(thresholds === undefined ? {} : { thresholds }),
+    ...(type === "none" || type === "exec" ? {} : { tripwire: options.tripwire }),
+  };
 }
 
 /** Index of the layer that an option comes from; higher is nearer, -1 is the built-in default. */

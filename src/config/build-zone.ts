@@ -269,6 +269,7 @@ function buildEndpoint(context: Context, at: Path, name: string, input: Endpoint
     probe,
     whenAllDown: buildWhenAllDown(context, [...at, "whenAllDown"], input),
     minHealthy,
+    whenUnknown: input.whenUnknown ?? builtIn(endpointOptions.whenUnknown),
     ...(input.maxAnswers === undefined ? {} : { maxAnswers: input.maxAnswers }),
     statusRecord: input.statusRecord ?? builtIn(endpointOptions.statusRecord),
   };

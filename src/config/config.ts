@@ -24,7 +24,47 @@ export interface Config {
   /** Reload when a file of the configuration changes. Default false. */
   readonly watch: boolean;
   readonly log: { readonly level: LogLevel };
+  readonly queries: QueriesConfig;
   readonly zones: readonly ZoneConfig[];
+}
+
+/** A range of addresses, as `10.0.0.0/8`. */
+export interface AddressRange {
+  /** IPv4 or IPv6 literal in canonical form; what lies behind `bits` is zero. */
+  readonly address: string;
+  /** 0 to 32 or 128. */
+  readonly bits: number;
+}
+
+/** Who is answered how often, and what is told of the server. */
+export interface QueriesConfig {
+  /** Absent = everyone. */
+  readonly allow?: readonly AddressRange[];
+  /** Absent = no limit. */
+  readonly rateLimit?: {
+    /** Responses a second to one prefix, 1 to 1 000 000. */
+    readonly perSecond: number;
+    /** Every how-manieth limited response is sent truncated; 0 to 10. Default 2. */
+    readonly slip: number;
+    /** 8 to 32. Default 24. */
+    readonly ipv4Prefix: number;
+    /** 16 to 128. Default 56. */
+    readonly ipv6Prefix: number;
+  };
+  /** File with the secrets of DNS cookies, absolute; absent = a random secret for the life of the process. */
+  readonly cookieSecretFile?: string;
+  /** What NSID, `id.server` and `hostname.bind` say, 1 to 128 octets; absent = nothing. */
+  readonly identity?: string;
+  /** What `version.server` and `version.bind` say, 1 to 128 octets; absent = nothing. */
+  readonly version?: string;
+  readonly tcp: {
+    /** Connections at once, 1 to 100 000. Default 2 000. */
+    readonly maxConnections: number;
+    /** Of these from one address, 1 to 100 000. Default 200. */
+    readonly maxPerClient: number;
+    /** Milliseconds a connection is kept without a query, 1 000 to 600 000. Default 10 000. */
+    readonly idleMs: number;
+  };
 }
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -107,6 +147,11 @@ export interface EndpointConfig {
   readonly whenAllDown: WhenAllDown;
   /** With fewer targets up than this, the endpoint counts as all down. At least 1, default 1. */
   readonly minHealthy: number;
+  /**
+   * Whether a target without any result yet, after a start without remembered health, is answered. Absent =
+   * `withhold`; the configuration always sets it.
+   */
+  readonly whenUnknown?: "withhold" | "answer";
   /** At most this many addresses in one answer; absent = all. */
   readonly maxAnswers?: number;
   /** Publish `_status.<endpoint>` TXT. Default false. */
@@ -144,6 +189,38 @@ export interface ProbeSchedule {
   readonly rise: number;
   /** [3] 1 to 100. */
   readonly fall: number;
+  /** Failures in a row that suffice, 1 to 100, by class of result; for the others `fall`, or 2 of hard evidence. */
+  readonly thresholds?: Readonly<Partial<Record<FailureClass, number | undefined>>>;
+  /** How flapping is damped; absent = it is not. The configuration always sets it. */
+  readonly flap?: FlapSettings;
+  /** Keep an idle connection, whose end makes a probe run at once. Absent = no; the configuration's default is yes. */
+  readonly tripwire?: boolean;
+}
+
+/** Classes of failed probes that a threshold can be set for. */
+export const FAILURE_CLASSES = [
+  "not-ready",
+  "auth-required",
+  "unexpected-status",
+  "refused",
+  "reset",
+  "unreachable",
+  "timeout",
+  "tls-untrusted",
+  "tls-name-mismatch",
+  "tls-expired",
+  "tls-protocol",
+  "malformed-response",
+] as const;
+
+export type FailureClass = (typeof FAILURE_CLASSES)[number];
+
+/** A target that changes more often than `limit` in `windowMs` must pass without a break for a growing time. */
+export interface FlapSettings {
+  /** [5] 1 to 100. */
+  readonly limit: number;
+  /** [600 000] 60 000 to 86 400 000, milliseconds. */
+  readonly windowMs: number;
 }
 
 export interface HttpRequestConfig {
@@ -161,6 +238,8 @@ export interface HttpRequestConfig {
 
 export interface HttpsProbeConfig extends HttpRequestConfig {
   readonly type: "https";
+  /** Resume TLS sessions, up to a minute each, instead of verifying the certificate every time. Absent = no. */
+  readonly resumeTls?: boolean;
   /** PEM file of the authorities that may sign the certificate, absolute; absent = the system's. */
   readonly ca?: string;
   /** Accept any certificate. Default false. */
@@ -180,8 +259,10 @@ export interface TcpProbeConfig {
 
 export interface ExecProbeConfig {
   readonly type: "exec";
-  /** Program and arguments; no shell. At least the program. */
+  /** Program and arguments; no shell. A program with a slash is absolute, any other is looked for in PATH. */
   readonly command: readonly string[];
+  /** Told to the program. */
+  readonly port: number;
 }
 
 /** Never probed, always up. */

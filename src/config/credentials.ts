@@ -1,4 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
 import type { Path } from "./positions.js";
 import { formatPath, quote } from "./quote.js";
 import { problemAt, type Report, readRegularFile, type Source } from "./source.js";
@@ -96,6 +98,36 @@ export function checkToken(source: Source, path: Path, file: string, report: Rep
       code: "CONFIG_TOKEN_INVALID",
     }),
   );
+}
+
+/** A program that a probe runs: found in PATH by its bare name, or executable at an absolute path. */
+export function checkProgram(source: Source, at: Path, program: string, report: Report): void {
+  const fault = (why: string, remedy: string) =>
+    report(
+      problemAt(source, at, {
+        message: `${formatPath(at)} runs ${quote(program)}, ${why}.`,
+        remedy,
+        code: "CONFIG_PROBE_COMMAND",
+      }),
+    );
+  if (program.includes("/")) {
+    if (!isAbsolute(program)) fault("which is a relative path", "Write the whole path of the program.");
+    else if (!isProgram(program)) fault("which is no program that this user can run", "Name an executable file.");
+    return;
+  }
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  if (!folders.some((folder) => isProgram(join(folder, program)))) {
+    fault("which is not in PATH", "Write the whole path of the program.");
+  }
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function read(source: Source, path: Path, file: string, report: Report): string | undefined {

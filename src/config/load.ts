@@ -7,6 +7,7 @@ import { buildZone, probeLayer, type ZoneDefaults } from "./build-zone.js";
 import type { AdminConfig, Config, ZoneConfig } from "./config.js";
 import { checkToken } from "./credentials.js";
 import type { Path } from "./positions.js";
+import { buildQueries } from "./queries.js";
 import { formatPath, quote } from "./quote.js";
 import { builtIn, logOptions, type MainInput, mainOptions, mainSchema, zoneSchema } from "./schema.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, readRegularFile, type Source } from "./source.js";
@@ -85,6 +86,7 @@ function load(file: string, report: Report): Config | undefined {
     admin,
     watch: main.value.watch ?? builtIn(mainOptions.watch),
     log: { level: main.value.log?.level ?? builtIn(logOptions.level) },
+    queries: buildQueries(source, main.value.queries, report),
     zones,
   };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FAILURE_CLASSES, type FailureClass } from "./config.js";
 import { parseName } from "./name.js";
 import {
   address,
@@ -15,6 +16,7 @@ import {
   ttl,
   wholeNumber,
 } from "./option.js";
+import { parseRange } from "./range.js";
 import type { Verdict } from "./verdict.js";
 
 /*
@@ -24,16 +26,18 @@ import type { Verdict } from "./verdict.js";
  */
 
 /** The probe types this version runs. */
-export const PROBE_TYPES = ["https", "http", "tcp", "none"] as const;
+export const PROBE_TYPES = ["https", "http", "tcp", "exec", "none"] as const;
 
 export type ProbeType = (typeof PROBE_TYPES)[number];
 
 /** The probe types that each option of a probe belongs to. */
 export const probeTypesOf = z.registry<{ types: readonly ProbeType[] }>();
 
-const ACTIVE: readonly ProbeType[] = ["https", "http", "tcp"];
+const ACTIVE: readonly ProbeType[] = ["https", "http", "tcp", "exec"];
+const CONNECTING: readonly ProbeType[] = ["https", "http", "tcp"];
 const HTTP: readonly ProbeType[] = ["https", "http"];
 const TLS: readonly ProbeType[] = ["https"];
+const EXEC: readonly ProbeType[] = ["exec"];
 
 function probeOption<S extends z.ZodType>(types: readonly ProbeType[], schema: S) {
   const option = schema.optional();
@@ -43,12 +47,47 @@ function probeOption<S extends z.ZodType>(types: readonly ProbeType[], schema: S
 
 const FILE_PATH = "the path of a file";
 
+/** Failures in a row by class of result: one option for each, so that a misspelt class is an error. */
+export const thresholdOptions = {
+  "not-ready": threshold("not-ready"),
+  "auth-required": threshold("auth-required"),
+  "unexpected-status": threshold("unexpected-status"),
+  refused: threshold("refused"),
+  reset: threshold("reset"),
+  unreachable: threshold("unreachable"),
+  timeout: threshold("timeout"),
+  "tls-untrusted": threshold("tls-untrusted"),
+  "tls-name-mismatch": threshold("tls-name-mismatch"),
+  "tls-expired": threshold("tls-expired"),
+  "tls-protocol": threshold("tls-protocol"),
+  "malformed-response": threshold("malformed-response"),
+} as const satisfies Record<FailureClass, z.ZodType>;
+
+function threshold(name: FailureClass) {
+  return wholeNumber(
+    { min: 1, max: 100 },
+    { about: `Failures in a row of class ${name} that bring a target down.` },
+  ).optional();
+}
+
+export const flapOptions = {
+  limit: wholeNumber(
+    { min: 1, max: 100 },
+    { about: "Changes in the window that are not held against a target.", default: 5 },
+  ).optional(),
+  window: duration(
+    { min: "1m", max: "24h" },
+    { about: "Time over which changes are counted; also the longest that a target is held.", default: "10m" },
+  ).optional(),
+} as const;
+
 /** Options of `probe`, in a main file's `defaults`, a zone or an endpoint; the nearest one that is written holds. */
 export const probeOptions = {
   type: probeOption(
     PROBE_TYPES,
     choice(PROBE_TYPES, {
-      about: "How a target is probed: HTTPS request, HTTP request, TCP connection, or not at all (always up).",
+      about:
+        "How a target is probed: HTTPS request, HTTP request, TCP connection, a program that is run, or not at all (always up).",
       default: "https",
     }),
   ),
@@ -84,6 +123,27 @@ export const probeOptions = {
     ACTIVE,
     wholeNumber({ min: 1, max: 100 }, { about: "Failures in a row that bring a target down.", default: 3 }),
   ),
+  thresholds: probeOption(
+    ACTIVE,
+    z.strictObject(thresholdOptions, { error: () => "thresholds" }).meta({
+      description:
+        "Failures in a row that bring a target down, by class of result; for a class that is not named: 2 for refused and not-ready, else fall.",
+    }),
+  ),
+  flap: probeOption(
+    ACTIVE,
+    z.strictObject(flapOptions, { error: () => "flap" }).meta({
+      description:
+        "A target that changed more often than this must pass without a break for a growing time before it returns.",
+    }),
+  ),
+  tripwire: probeOption(
+    CONNECTING,
+    flag({
+      about: "Keep one idle connection to each target, whose end makes a probe run at once.",
+      default: true,
+    }),
+  ),
   port: probeOption(ACTIVE, wholeNumber({ min: 1, max: 65_535 }, { about: "Port to probe; default: the endpoint's." })),
   path: probeOption(HTTP, httpPath({ about: "Path that is requested.", default: "/readyz" })),
   expectStatus: probeOption(
@@ -115,6 +175,24 @@ export const probeOptions = {
   insecureSkipVerify: probeOption(
     TLS,
     flag({ about: "Accept any certificate: anyone in between can then pose as a healthy target.", default: false }),
+  ),
+  resumeTls: probeOption(
+    TLS,
+    flag({
+      about:
+        "Resume TLS sessions for up to a minute, which saves work with thousands of targets; a changed certificate is then noticed up to a minute later.",
+      default: false,
+    }),
+  ),
+  command: probeOption(
+    EXEC,
+    z
+      .array(text("a program or an argument", { about: "The program, or one of its arguments." }))
+      .min(1)
+      .meta({
+        description:
+          "Program and arguments, without a shell; a name with a slash is absolute. Exit code 0 passes, 1 means not ready. It is told LIVEZONE_ENDPOINT, _TARGET, _ADDRESS, _PORT and _TIMEOUT_MS.",
+      }),
   ),
   clientCertificate: probeOption(
     TLS,
@@ -167,6 +245,11 @@ export const endpointOptions = {
     { min: 1, max: 65_535 },
     { about: "At most this many addresses in one answer; default: all." },
   ).optional(),
+  whenUnknown: choice(["withhold", "answer"], {
+    about:
+      "Whether a target without any result yet, after a start without remembered health, is answered. One that joins a running endpoint never is.",
+    default: "withhold",
+  }).optional(),
   statusRecord: flag({
     about: "Publish the targets' health as TXT at _status.<endpoint>, for whoever can ask.",
     default: false,
@@ -225,9 +308,7 @@ export const adminOptions = {
   tokenFile: text(FILE_PATH, {
     about: "File with the bearer token that lets HTTP change state; without it HTTP is read-only.",
   }).optional(),
-  hostNames: oneOrMany(
-    domainName("hostname", { about: "A name by which HTTP is asked." }),
-  )
+  hostNames: oneOrMany(domainName("hostname", { about: "A name by which HTTP is asked." }))
     .meta({
       description:
         "Names that the Host header of HTTP requests may have, besides localhost, addresses and this machine's host name.",
@@ -238,6 +319,69 @@ export const adminOptions = {
 export const defaultsOptions = {
   ttl: ttl({ about: "TTL for zones that name none, seconds.", default: 5 }).optional(),
   probe: probe.optional(),
+} as const;
+
+export const rateLimitOptions = {
+  perSecond: wholeNumber({ min: 1, max: 1_000_000 }, { about: "Responses a second to one prefix, over UDP." }),
+  slip: wholeNumber(
+    { min: 0, max: 10 },
+    { about: "Every how-manieth limited response is sent all the same, truncated; 0: none.", default: 2 },
+  ).optional(),
+  ipv4Prefix: wholeNumber(
+    { min: 8, max: 32 },
+    { about: "Leading bits of an IPv4 address that count as one client.", default: 24 },
+  ).optional(),
+  ipv6Prefix: wholeNumber(
+    { min: 16, max: 128 },
+    { about: "Leading bits of an IPv6 address that count as one client.", default: 56 },
+  ).optional(),
+} as const;
+
+export const tcpOptions = {
+  maxConnections: wholeNumber(
+    { min: 1, max: 100_000 },
+    { about: "TCP connections at once; further ones are turned away.", default: 2_000 },
+  ).optional(),
+  maxPerClient: wholeNumber(
+    { min: 1, max: 100_000 },
+    { about: "TCP connections from one address.", default: 200 },
+  ).optional(),
+  idleTimeout: duration(
+    { min: "1s", max: "10m" },
+    { about: "How long a TCP connection is kept without a query.", default: "10s" },
+  ).optional(),
+} as const;
+
+const MAX_IDENTITY_OCTETS = 128;
+
+export const queryOptions = {
+  allow: oneOrMany(
+    leaf({ type: "string" }, { about: 'Range of addresses, such as "10.0.0.0/8", or an address.' }, parseRange),
+  )
+    .meta({ description: "Who is answered; everyone else is refused. Default: everyone." })
+    .optional(),
+  rateLimit: z
+    .strictObject(rateLimitOptions, { error: () => "rateLimit" })
+    .meta({ description: "Limits responses over UDP, so that forged queries gain nothing. Default: no limit." })
+    .optional(),
+  cookieSecretFile: text(FILE_PATH, {
+    about:
+      "File with the secret of DNS cookies, shared by all servers of the zone, relative to this file: one or two lines of 32 hexadecimal digits, the first in use; default: a random secret.",
+  }).optional(),
+  identity: leaf(
+    { type: "string", minLength: 1, maxLength: MAX_IDENTITY_OCTETS },
+    { about: "What NSID and the CHAOS names id.server and hostname.bind say; default: nothing." },
+    readIdentity,
+  ).optional(),
+  version: leaf(
+    { type: "string", minLength: 1, maxLength: MAX_IDENTITY_OCTETS },
+    { about: "What the CHAOS names version.server and version.bind say; default: nothing." },
+    readIdentity,
+  ).optional(),
+  tcp: z
+    .strictObject(tcpOptions, { error: () => "tcp" })
+    .meta({ description: "Limits of TCP connections." })
+    .optional(),
 } as const;
 
 /** From most to least. */
@@ -271,6 +415,10 @@ export const mainOptions = {
     .strictObject(logOptions, { error: () => "log" })
     .meta({ description: "Logging." })
     .optional(),
+  queries: z
+    .strictObject(queryOptions, { error: () => "queries" })
+    .meta({ description: "Who is answered how often, and what is told of this server." })
+    .optional(),
   watch: flag({ about: "Reload when a file of the configuration changes.", default: false }).optional(),
   zones: oneOrMany(text("the name of a zone file", { about: "A file or a glob." })).meta({
     description: "Zone files or globs, relative to this file.",
@@ -298,11 +446,16 @@ export const SECTIONS: Readonly<Record<string, { readonly where: string; readonl
   admin: { where: 'under "admin" of the main file', keys: Object.keys(adminOptions) },
   defaults: { where: 'under "defaults" of the main file', keys: Object.keys(defaultsOptions) },
   log: { where: 'under "log" of the main file', keys: Object.keys(logOptions) },
+  queries: { where: 'under "queries" of the main file', keys: Object.keys(queryOptions) },
+  rateLimit: { where: 'under "queries.rateLimit"', keys: Object.keys(rateLimitOptions) },
+  tcp: { where: 'under "queries.tcp"', keys: Object.keys(tcpOptions) },
   zone: { where: "at the top of a zone file", keys: Object.keys(zoneOptions) },
   soa: { where: 'under "soa" of a zone file', keys: Object.keys(soaOptions) },
   endpoint: { where: "under an endpoint", keys: Object.keys(endpointOptions) },
   probe: { where: 'under "probe"', keys: Object.keys(probeOptions) },
   clientCertificate: { where: 'under "clientCertificate"', keys: ["cert", "key"] },
+  thresholds: { where: 'under "thresholds" of a probe', keys: [...FAILURE_CLASSES] },
+  flap: { where: 'under "flap" of a probe', keys: Object.keys(flapOptions) },
   whenAllDown: { where: 'under "whenAllDown"', keys: ["addresses"] },
 };
 
@@ -329,6 +482,15 @@ function readWorkers(value: unknown): Verdict<number | "auto"> {
     remedy: 'Write 1 to 64, or "auto" for one less than the cores.',
     code: typeof value === "number" ? "CONFIG_RANGE" : "CONFIG_TYPE",
   };
+}
+
+function readIdentity(value: unknown): Verdict<string> {
+  const fault = { remedy: `Write 1 to ${MAX_IDENTITY_OCTETS} printable ASCII characters.`, code: "CONFIG_IDENTITY" };
+  if (typeof value !== "string") return { ...fault, why: "that is not text", code: "CONFIG_TYPE" };
+  if (!/^[ -~]+$/.test(value))
+    return { ...fault, why: value === "" ? "that is empty" : "only printable ASCII can be sent" };
+  if (value.length > MAX_IDENTITY_OCTETS) return { ...fault, why: `it is ${value.length} characters long` };
+  return { value };
 }
 
 function readServerName(value: unknown): Verdict<string> {

@@ -1,5 +1,5 @@
 import type { WhenAllDown } from "../config/config.js";
-import type { EndpointHealth, TargetHealth } from "./health.js";
+import type { AddressHealth, EndpointHealth, TargetHealth } from "./health.js";
 
 /** One address that goes into answers. */
 export interface AnswerableAddress {
@@ -30,6 +30,8 @@ export interface AnswerPolicy {
   readonly whenAllDown: WhenAllDown;
   /** Fewer targets up than this count as all down. At least 1. */
   readonly minHealthy: number;
+  /** Whether an address without any result counts as up, unless it is only joining. Absent = `withhold`. */
+  readonly whenUnknown?: "withhold" | "answer";
 }
 
 /**
@@ -46,21 +48,43 @@ export function decideAnswerable(
   policy: AnswerPolicy,
   lastHealthy: readonly AnswerableAddress[] = [],
 ): Answerable {
-  const up: AnswerableAddress[] = [];
-  let upTargets = 0;
-  for (const target of endpoint.targets) {
-    const before = up.length;
-    for (const { address, health } of target.addresses) {
-      if (!isHeldOut(target) && (health === "up" || target.override === "forced-up")) {
-        up.push({ target: target.id, address });
-      }
-    }
-    if (up.length > before) upTargets += 1;
-  }
-  if (upTargets >= Math.max(1, policy.minHealthy)) return { mode: "healthy", addresses: up, upTargets };
+  const up = addressesWhere(endpoint, (address, target) => countsAsUp(address, target, policy));
+  const upTargets = countTargets(up);
+  const needed = Math.max(1, policy.minHealthy);
+  if (upTargets >= needed) return { mode: "healthy", addresses: up, upTargets };
+
+  // Those that pass, and are only held back since they flap, are better than any that fail.
+  const passing = addressesWhere(
+    endpoint,
+    (address, target) => countsAsUp(address, target, policy) || address.held !== undefined,
+  );
+  const passingTargets = countTargets(passing);
+  if (passingTargets >= needed) return { mode: "healthy", addresses: passing, upTargets: passingTargets };
 
   const addresses = whenAllDown(endpoint, policy.whenAllDown, lastHealthy);
   return { mode: addresses.length > 0 ? "fail-open" : "none", addresses, upTargets };
+}
+
+function addressesWhere(
+  endpoint: EndpointHealth,
+  belongs: (address: AddressHealth, target: TargetHealth) => boolean,
+): readonly AnswerableAddress[] {
+  return endpoint.targets.flatMap((target) =>
+    isHeldOut(target)
+      ? []
+      : target.addresses
+          .filter((address) => belongs(address, target))
+          .map(({ address }) => ({ target: target.id, address })),
+  );
+}
+
+function countsAsUp({ health, isJoining }: AddressHealth, { override }: TargetHealth, policy: AnswerPolicy): boolean {
+  if (health === "up" || override?.kind === "forced-up") return true;
+  return health === "unknown" && isJoining !== true && policy.whenUnknown === "answer";
+}
+
+function countTargets(addresses: readonly AnswerableAddress[]): number {
+  return new Set(addresses.map(({ target }) => target)).size;
 }
 
 function whenAllDown(
@@ -91,8 +115,10 @@ function allAddresses(endpoint: EndpointHealth): readonly AnswerableAddress[] {
   );
 }
 
-function isHeldOut(target: TargetHealth): boolean {
-  return target.override === "drained" || target.override === "forced-down";
+/** Whether an operator keeps the target out of answers as long as anything else is left. */
+export function isHeldOut(target: TargetHealth): boolean {
+  const kind = target.override?.kind;
+  return kind === "drained" || kind === "forced-down";
 }
 
 function identity(entry: AnswerableAddress): string {

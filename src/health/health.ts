@@ -1,24 +1,12 @@
+import { FAILURE_CLASSES } from "../config/config.js";
+
 /**
  * The words of the health chapter as types: what a probe reports, what is concluded, what readers see.
  * Probes report; one pure state machine decides (`state.ts`); readers see a {@link Snapshot}.
  */
 
 /** What one probe found. Order is that of the documentation. */
-export const RESULT_CLASSES = [
-  "ok",
-  "not-ready",
-  "auth-required",
-  "unexpected-status",
-  "refused",
-  "reset",
-  "unreachable",
-  "timeout",
-  "tls-untrusted",
-  "tls-name-mismatch",
-  "tls-expired",
-  "tls-protocol",
-  "malformed-response",
-] as const;
+export const RESULT_CLASSES = ["ok", ...FAILURE_CLASSES] as const;
 
 export type ResultClass = (typeof RESULT_CLASSES)[number];
 
@@ -31,6 +19,8 @@ export interface ProbeResult {
   readonly durationMs: number;
   /** End of validity of the certificate that was presented, milliseconds since 1970; absent without TLS. */
   readonly certificateExpiryMs?: number;
+  /** Its alternative names in Node's spelling, `DNS:api.example.com, IP Address:192.0.2.1`; absent without TLS. */
+  readonly certificateNames?: string;
 }
 
 /** What the state machine concludes. */
@@ -38,6 +28,19 @@ export type Health = "unknown" | "up" | "down";
 
 /** What an operator said of a target; kept apart from health. */
 export type OverrideKind = "drained" | "forced-up" | "forced-down";
+
+/** What an operator said, and why. It holds until it is cleared or expires, through restarts and reloads. */
+export interface Override {
+  readonly kind: OverrideKind;
+  /** In the operator's words, one line of at most 200 characters. */
+  readonly reason?: string;
+  /** Who said it; one line of at most 200 characters. */
+  readonly author?: string;
+  /** Wall clock, milliseconds since 1970. */
+  readonly setAtMs: number;
+  /** Likewise; absent = it stays until it is cleared. */
+  readonly expiresAtMs?: number;
+}
 
 /** The picture of one address of one target. */
 export interface AddressHealth {
@@ -47,6 +50,18 @@ export interface AddressHealth {
   readonly sinceMs: number;
   /** The newest result; absent before the first. */
   readonly last?: ProbeResult;
+  /** Present while it passes, but is kept `down` because it flaps. */
+  readonly held?: Held;
+  /** True of one that is `unknown` since it joined an endpoint that was answered already: it has to earn its place. */
+  readonly isJoining?: boolean;
+}
+
+/** Why and how long an address is kept down that flaps. */
+export interface Held {
+  /** Wall clock, milliseconds since 1970, at which it returns if it passes until then. */
+  readonly untilMs: number;
+  /** Changes of health in the window. */
+  readonly changes: number;
 }
 
 /** The picture of one target. */
@@ -54,7 +69,7 @@ export interface TargetHealth {
   readonly id: string;
   /** In configuration order. */
   readonly addresses: readonly AddressHealth[];
-  readonly override?: OverrideKind;
+  readonly override?: Override;
 }
 
 /** The picture of one endpoint. */

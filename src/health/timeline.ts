@@ -1,5 +1,5 @@
-import type { ProbeSchedule } from "../config/config.js";
-import { HARD_RECHECK_MS } from "./state.js";
+import { FAILURE_CLASSES, type FailureClass, type ProbeSchedule } from "../config/config.js";
+import { failuresNeeded, HARD_RECHECK_MS, isHardEvidence, isNetworkClass } from "./state.js";
 
 /** Largest part by which the interval between two probes is stretched or shortened, so that probes spread. */
 export const JITTER = 0.1;
@@ -9,7 +9,7 @@ export const FAILURE_KINDS = ["hard", "hang", "other"] as const;
 
 /**
  * - `hard`: the port refuses, or the path answers that it is not ready (`refused`, `not-ready`);
- * - `hang`: nothing comes back (`timeout`);
+ * - `hang`: nothing comes back (`timeout`, `unreachable`);
  * - `other`: everything that fails promptly: TLS, resets, statuses, credentials.
  */
 export type FailureKind = (typeof FAILURE_KINDS)[number];
@@ -47,9 +47,19 @@ function firstProbeMs(schedule: ProbeSchedule): number {
 
 /** From the start of the first probe that fails to the decision. */
 function confirmationMs(schedule: ProbeSchedule, kind: FailureKind): number {
-  const { fall, recheckMs, timeoutMs } = schedule;
-  if (kind === "hard") return fall > 1 ? HARD_RECHECK_MS : 0;
+  const { recheckMs, timeoutMs } = schedule;
+  const repeats = Math.max(...FAILURE_CLASSES.filter((one) => kindOf(one) === kind).map(needed)) - 1;
+  if (kind === "hard") return repeats * HARD_RECHECK_MS;
   // A recheck is counted from the start of the probe before, and waits for its end.
-  if (kind === "hang") return (fall - 1) * Math.max(recheckMs, timeoutMs) + timeoutMs;
-  return (fall - 1) * recheckMs;
+  if (kind === "hang") return repeats * Math.max(recheckMs, timeoutMs) + timeoutMs;
+  return repeats * recheckMs;
+
+  function needed(failure: FailureClass): number {
+    return failuresNeeded(failure, schedule);
+  }
+}
+
+function kindOf(failure: FailureClass): FailureKind {
+  if (isHardEvidence(failure)) return "hard";
+  return isNetworkClass(failure) ? "hang" : "other";
 }

@@ -1,4 +1,13 @@
-import type { AddressHealth, EndpointHealth, Health, ProbeResult, Snapshot, TargetHealth } from "./health.js";
+import type {
+  AddressHealth,
+  EndpointHealth,
+  Health,
+  Held,
+  Override,
+  ProbeResult,
+  Snapshot,
+  TargetHealth,
+} from "./health.js";
 
 /** What readers may know of one address; the monitor writes it, {@link Registry.snapshot} copies it. */
 export interface WatchedAddress {
@@ -9,6 +18,8 @@ export interface WatchedAddress {
   /** See {@link AddressHealth.sinceMs}. */
   sinceMs: number;
   last?: ProbeResult;
+  held?: Held;
+  isJoining?: boolean;
 }
 
 interface EndpointShape {
@@ -33,8 +44,12 @@ export interface Registry<Watcher extends { readonly view: WatchedAddress }> {
   entries<Endpoint extends EndpointShape>(
     endpoints: readonly Endpoint[],
   ): Iterable<{ readonly endpoint: Endpoint; readonly watcher: Watcher }>;
+  /** The watchers of one target; empty if it is not watched. */
+  watchers(fqdn: string, target: string): readonly Watcher[];
   /** Says that `view` was written to. */
   touch(view: WatchedAddress): void;
+  /** Sets or ends (`undefined`) the override of a target, also of one that is not watched now but may be later. */
+  setOverride(fqdn: string, target: string, override: Override | undefined): void;
   /** The picture now: objects of what was not touched are those of the picture before. */
   snapshot(): Snapshot;
 }
@@ -55,13 +70,36 @@ interface EndpointNode<Watcher> {
 export function createRegistry<Watcher extends { readonly view: WatchedAddress }>(): Registry<Watcher> {
   let nodes: ReadonlyMap<string, EndpointNode<Watcher>> = new Map();
   const pictures = new WeakMap<WatchedAddress, AddressHealth>();
+  /** By fqdn and target id. */
+  const overrides = new Map<string, Override>();
   let picture: Snapshot | undefined;
+
+  function outdate(fqdn: string, targetId: string): void {
+    const node = nodes.get(fqdn);
+    const target = node?.targets.get(targetId);
+    if (node !== undefined) delete node.picture;
+    if (target !== undefined) delete target.picture;
+    picture = undefined;
+  }
+
+  function pictureOfTarget(fqdn: string, { id, watchers }: TargetNode<Watcher>): TargetHealth {
+    const override = overrides.get(`${fqdn} ${id}`);
+    const addresses = watchers.map(({ view }) => pictureOfAddress(view));
+    return { id, addresses, ...(override === undefined ? {} : { override }) };
+  }
 
   function pictureOfAddress(view: WatchedAddress): AddressHealth {
     const known = pictures.get(view);
     if (known !== undefined) return known;
-    const { address, health, sinceMs, last } = view;
-    const made: AddressHealth = { address, health, sinceMs, ...(last === undefined ? {} : { last }) };
+    const { address, health, sinceMs, last, held, isJoining } = view;
+    const made: AddressHealth = {
+      address,
+      health,
+      sinceMs,
+      ...(last === undefined ? {} : { last }),
+      ...(held === undefined ? {} : { held }),
+      ...(isJoining === true ? { isJoining } : {}),
+    };
     pictures.set(view, made);
     return made;
   }
@@ -69,7 +107,7 @@ export function createRegistry<Watcher extends { readonly view: WatchedAddress }
   function pictureOfEndpoint(node: EndpointNode<Watcher>): EndpointHealth {
     if (node.picture !== undefined) return node.picture;
     const targets = [...node.targets.values()].map((target) => {
-      target.picture ??= { id: target.id, addresses: target.watchers.map(({ view }) => pictureOfAddress(view)) };
+      target.picture ??= pictureOfTarget(node.fqdn, target);
       return target.picture;
     });
     node.picture = { fqdn: node.fqdn, targets };
@@ -117,13 +155,17 @@ export function createRegistry<Watcher extends { readonly view: WatchedAddress }
       }
     },
 
+    watchers: (fqdn, target) => nodes.get(fqdn)?.targets.get(target)?.watchers ?? [],
+
     touch(view) {
       pictures.delete(view);
-      const node = nodes.get(view.fqdn);
-      const target = node?.targets.get(view.target);
-      if (node !== undefined) delete node.picture;
-      if (target !== undefined) delete target.picture;
-      picture = undefined;
+      outdate(view.fqdn, view.target);
+    },
+
+    setOverride(fqdn, target, override) {
+      if (override === undefined) overrides.delete(`${fqdn} ${target}`);
+      else overrides.set(`${fqdn} ${target}`, override);
+      outdate(fqdn, target);
     },
 
     snapshot() {

@@ -23,8 +23,18 @@ export const COUNTED_TYPES = [
   "other",
 ] as const;
 
-/** Why a message got no reply. */
-export const DROP_REASONS = ["short", "response", "not-ready"] as const;
+/**
+ * Why a message got no reply. Of `rate-slipped` ones there was one, cut to TC; `connection-limit` counts TCP
+ * connections that were turned away.
+ */
+export const DROP_REASONS = [
+  "short",
+  "response",
+  "not-ready",
+  "rate-limited",
+  "rate-slipped",
+  "connection-limit",
+] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 /** Response codes counted by number; larger ones count as the last. */

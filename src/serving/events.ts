@@ -1,5 +1,8 @@
 import type { TargetLabels } from "../admin/metrics.js";
+import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
+import type { OverrideChange } from "../health/overrides.js";
+import type { StateAlarm } from "../health/state-file.js";
 import type { Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { isAnswerable, type ServedEndpoint } from "./endpoints.js";
@@ -22,6 +25,40 @@ export function logTransition(log: Logger, served: ServedEndpoint, transition: T
   const isAnswered = isAnswerable(served.answerable, target, address);
   if (to === "up") log.info(fields, isAnswered ? "target answered" : "target came up");
   else log.warn(fields, isAnswered ? "target went down, still answered" : "target withdrawn");
+}
+
+/** Logs what an operator said of a target, or that it has ended. @param served absent if it is not configured (now) */
+export function logOverride(log: Logger, served: ServedEndpoint | undefined, { action, entry }: OverrideChange): void {
+  const { endpoint, target, kind, reason, author, expiresAtMs } = entry;
+  const names = served === undefined ? { endpoint } : { zone: served.zone.zone, endpoint: served.config.name };
+  const until = expiresAtMs === undefined ? {} : { until: new Date(expiresAtMs).toISOString() };
+  log.info({ ...names, target, override: kind, reason, author, ...until }, `override ${action}`);
+}
+
+/** Logs that a certificate ends soon, or does not fit its endpoint. */
+export function logCertificate(log: Logger, served: ServedEndpoint, warning: CertificateWarning): void {
+  const fields = labelsOf(served, warning.target, warning.address);
+  if (warning.kind === "name") {
+    log.warn(
+      { ...fields, wants: warning.fqdn, names: warning.names },
+      "certificate does not cover the endpoint's name",
+    );
+    return;
+  }
+  const expiry = { ...fields, expires: new Date(warning.expiryMs).toISOString() };
+  if (warning.days === 0) log.error(expiry, "certificate has expired");
+  else log.warn({ ...expiry, withinDays: warning.days }, "certificate expires soon");
+}
+
+/** Makes loud that the prober is presumed cut off, and that it is not any more. */
+export function logIsolation(log: Logger, isolated: boolean): void {
+  if (isolated) log.error({}, "prober isolated, the last answers are held");
+  else log.info({}, "prober connected again");
+}
+
+/** Makes loud that a file of the state folder could not be used; the server runs without what it held. */
+export function logStateAlarm(log: Logger, { file, problem, setAside }: StateAlarm): void {
+  log.error({ file, problem, setAside }, setAside === undefined ? "state file ignored" : "state file set aside");
 }
 
 /** Logs on what grounds an endpoint answers now: by health, by `whenAllDown`, or not at all. */

@@ -11,7 +11,7 @@ import { COUNTERS, createCounters, readCounters } from "./batch/buffers.js";
 import { loadBatch } from "./batch/load.js";
 import { leaveSteps, orderAfterLeaving, type Range } from "./batch/steering.js";
 import { type BoundAddress, bindAddress, closeSockets, inheritedSockets, tcpSocket } from "./sockets.js";
-import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
+import type { FromWorker, ServiceTerms, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
 
 /**
  * Everything that answers queries, seen from the side that decides the answers: sockets and tables in threads of
@@ -33,6 +33,8 @@ export interface Answering {
   load(zones: readonly CompiledZone[]): void;
   /** Replaces the answers that changed. */
   update(update: ZoneUpdate): void;
+  /** Whom to answer, and how, from now on; until it is called, everyone, without cookies. */
+  serve(terms: ServiceTerms): void;
   /** Ends the silence that a start begins with. */
   setReady(): void;
   /** What has been counted so far. */
@@ -87,6 +89,8 @@ const PROGRAM = fileURLToPath(
  */
 const STEERING_GRACE_MS = 20;
 
+type ListenAnswer = Exclude<FromWorker, { readonly kind: "defect" }>;
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** One thread. */
@@ -116,7 +120,8 @@ export function createAnswering(options: AnsweringOptions): Answering {
   let isReady = false;
   let isStopping = false;
   let orders = 0;
-  const waiting = new Map<number, (answer: FromWorker) => void>();
+  const waiting = new Map<number, (answer: ListenAnswer) => void>();
+  let terms: ServiceTerms | undefined;
   const threads = Array.from({ length: count }, (_, index): Thread => {
     const settings: WorkerSettings = { index, counters: createQueryCounters().memory };
     return { settings, worker: startWorker(settings) };
@@ -124,7 +129,10 @@ export function createAnswering(options: AnsweringOptions): Answering {
 
   function startWorker(settings: WorkerSettings): Worker {
     const worker = (options.startThread ?? startThread)(settings);
-    worker.on("message", (message: FromWorker) => waiting.get(message.number)?.(message));
+    worker.on("message", (message: FromWorker) => {
+      if (message.kind === "defect") log.error(message.defect, "query failed");
+      else waiting.get(message.number)?.(message);
+    });
     worker.on("error", (error) => log.error({ worker: settings.index, error: messageOf(error) }, "worker failed"));
     worker.on("exit", () => {
       if (isStopping) return;
@@ -139,6 +147,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
     const thread = threads[settings.index];
     if (isStopping || thread === undefined) return;
     thread.worker = startWorker(settings);
+    if (terms !== undefined) tell(thread, { kind: "serve", terms });
     sendZones(thread, currentZones());
     if (isReady) tell(thread, { kind: "ready" });
     try {
@@ -243,6 +252,10 @@ export function createAnswering(options: AnsweringOptions): Answering {
     },
     update(update) {
       for (const thread of threads) tell(thread, { kind: "update", update });
+    },
+    serve(next) {
+      terms = next;
+      for (const thread of threads) tell(thread, { kind: "serve", terms });
     },
     setReady() {
       isReady = true;

@@ -1,9 +1,10 @@
 import type { Listening, SocketAddress } from "../lib/listening.js";
+import type { Client } from "../query/client.js";
 import type { QueryCounters } from "../query/counters.js";
-import { createFastResponder } from "../query/fast.js";
+import { createFastResponder, NOT_FAST } from "../query/fast.js";
 import { createReadyMade } from "../query/ready-made.js";
 import type { Respond, ResponderState } from "../query/respond.js";
-import { type BatchBuffers, createBuffers } from "./batch/buffers.js";
+import { type BatchBuffers, createBuffers, PEER_ADDRESS_OFFSET, PEER_OCTETS } from "./batch/buffers.js";
 import { type BatchTransport, loadBatch } from "./batch/load.js";
 
 /** Serves a bound UDP socket in this thread. The descriptor stays its owner's. */
@@ -40,24 +41,46 @@ export function createBatchReceiver(state: ResponderState, counters: QueryCounte
   };
 }
 
+/** The address family of IPv4 in a `sockaddr` (AF_INET), on every system; the other one here is IPv6. */
+const FAMILY_IPV4 = 2;
+
+/** Points `client` to the sender of message `i`. */
+function peerAt(client: Client, i: number): Client {
+  const slot = i * PEER_OCTETS;
+  // The family is a number of 16 bits in the machine's order; both families fit into one octet.
+  const family = (client.octets[slot] as number) | (client.octets[slot + 1] as number);
+  client.length = family === FAMILY_IPV4 ? 4 : 16;
+  client.at = slot + PEER_ADDRESS_OFFSET[family === FAMILY_IPV4 ? 4 : 6];
+  return client;
+}
+
 function batchHandler(
   buffers: BatchBuffers,
   state: ResponderState,
   counters: QueryCounters,
   respond: Respond,
 ): (count: number) => void {
-  const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths } = buffers;
+  const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers } = buffers;
+  const client: Client = { octets: peers, at: 0, length: 4 };
   const respondReadyMade = createReadyMade(state, counters, createFastResponder(state, counters), receive, send);
   return (count) => {
+    // Where clients are told apart, the general path does it.
+    const isOpen = state.policy?.allow === undefined && state.policy?.limiter === undefined;
     for (let i = 0; i < count; i += 1) {
       const at = i * receiveSlot;
       const replyAt = i * sendSlot;
       const length = receiveLengths[i] as number;
-      const replyLength = respondReadyMade(at, length, replyAt);
+      const replyLength = isOpen ? respondReadyMade(at, length, replyAt) : NOT_FAST;
       sendLengths[i] =
         replyLength >= 0
           ? replyLength
-          : respond(receive.subarray(at, at + length), length, send.subarray(replyAt, replyAt + sendSlot), "udp");
+          : respond(
+              receive.subarray(at, at + length),
+              length,
+              send.subarray(replyAt, replyAt + sendSlot),
+              "udp",
+              peerAt(client, i),
+            );
     }
   };
 }

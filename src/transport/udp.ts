@@ -1,5 +1,6 @@
 import { createSocket, type RemoteInfo } from "node:dgram";
 import { type Listening, listenError, type SocketAddress } from "../lib/listening.js";
+import { clientAt } from "../query/client.js";
 import type { Respond } from "../query/respond.js";
 import { MAX_UDP_REPLY_OCTETS } from "../wire/constants.js";
 
@@ -23,11 +24,13 @@ export async function openUdp(at: SocketAddress, respond: Respond): Promise<List
     // The system's own size will do; the kernel caps it silently in any case.
   }
   const replies = createReplyPool();
-  socket.on("message", (message, client: RemoteInfo) => {
+  socket.on("message", (message, from: RemoteInfo) => {
+    // Nobody can be answered at port 0, which only forged datagrams come from; `send` would throw.
+    if (from.port === 0) return;
     const reply = replies.take();
-    const length = respond(message, message.length, reply, "udp");
+    const length = respond(message, message.length, reply, "udp", clientAt(from.address));
     if (length === 0) return replies.give(reply);
-    socket.send(reply, 0, length, client.port, client.address, () => replies.give(reply));
+    socket.send(reply, 0, length, from.port, from.address, () => replies.give(reply));
   });
   return {
     address: { address: at.address, port: socket.address().port },

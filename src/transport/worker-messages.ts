@@ -1,5 +1,8 @@
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
 import type { SocketAddress } from "../lib/listening.js";
+import type { QueryDefect } from "../query/guard.js";
+import type { PolicySettings } from "../query/policy.js";
+import type { TcpLimits } from "./tcp-connection.js";
 
 /** What a thread is started with. */
 export interface WorkerSettings {
@@ -21,6 +24,12 @@ export interface SocketOrder {
   readonly servesTcp: boolean;
 }
 
+/** Whom a thread answers, how often, and for how long. */
+export interface ServiceTerms {
+  readonly policy: PolicySettings;
+  readonly tcp: TcpLimits;
+}
+
 /** What the main thread says to one that answers. */
 export type ToWorker =
   /** Begins a new table; `zones` follow until `commit`, and nothing is seen of them before. */
@@ -29,6 +38,8 @@ export type ToWorker =
   | { readonly kind: "commit" }
   | { readonly kind: "update"; readonly update: ZoneUpdate }
   | { readonly kind: "ready" }
+  /** Whom to answer, and how, from now on. */
+  | { readonly kind: "serve"; readonly terms: ServiceTerms }
   /** Everything to listen on from now on; answered by `listening` or `listen-failed` with the same number. */
   | { readonly kind: "listen"; readonly number: number; readonly sockets: readonly SocketOrder[] }
   /** Answered by the end of the thread. */
@@ -36,5 +47,6 @@ export type ToWorker =
 
 /** What such a thread says. */
 export type FromWorker =
+  | { readonly kind: "defect"; readonly defect: QueryDefect }
   | { readonly kind: "listening"; readonly number: number; readonly addresses: readonly SocketAddress[] }
   | { readonly kind: "listen-failed"; readonly number: number; readonly message: string; readonly code: string };

@@ -1,19 +1,29 @@
 /** A thread that answers queries: sockets and a table, and messages that say what is to be in them. */
 import { parentPort, workerData } from "node:worker_threads";
 import { AnswerTable } from "../answers/table.js";
+import { systemClock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Listening } from "../lib/listening.js";
 import { createQueryCounters } from "../query/counters.js";
+import { isolate } from "../query/guard.js";
+import { createPolicy } from "../query/policy.js";
 import { createResponder, type ResponderState } from "../query/respond.js";
 import { createBatchReceiver } from "./batch-udp.js";
 import { openTcp } from "./tcp.js";
+import { DEFAULT_TCP_LIMITS, type TcpLimits } from "./tcp-connection.js";
 import { openUdp } from "./udp.js";
 import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
 
 const settings = workerData as WorkerSettings;
 const counters = createQueryCounters(settings.counters);
 const state: ResponderState = { table: new AnswerTable(), ready: false };
-const respond = createResponder(state, counters);
+const respond = isolate(
+  createResponder(state, counters),
+  counters,
+  (defect) => say({ kind: "defect", defect }),
+  () => systemClock.monotonicMs(),
+);
+let tcpLimits: TcpLimits = DEFAULT_TCP_LIMITS;
 const receiveBatches = createBatchReceiver(state, counters, respond);
 
 let open: ReadonlyMap<string, readonly Listening[]> = new Map();
@@ -24,11 +34,15 @@ async function openSockets(order: SocketOrder): Promise<Listening[]> {
     order.udp === undefined ? await openUdp(order.address, respond) : receiveBatches(order.address, order.udp);
   if (!order.servesTcp) return [udp];
   try {
-    return [udp, await openTcp(udp.address, respond, order.tcp?.fd)];
+    return [udp, await openTcp(udp.address, respond, order.tcp?.fd, { limits: () => tcpLimits, onTurnedAway })];
   } catch (error) {
     await udp.stop(0);
     throw error;
   }
+}
+
+function onTurnedAway(): void {
+  counters.dropped("connection-limit");
 }
 
 /** Opens what is new, all or none, then closes what is no longer named. */
@@ -74,6 +88,10 @@ async function obey(message: ToWorker): Promise<void> {
       return;
     case "update":
       state.table.update(message.update);
+      return;
+    case "serve":
+      state.policy = createPolicy(message.terms.policy, systemClock, Math.random);
+      tcpLimits = message.terms.tcp;
       return;
     case "ready":
       state.ready = true;

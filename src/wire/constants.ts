@@ -21,6 +21,8 @@ export const TYPE = {
   /** RFC 5155 */
   NSEC3: 50,
   NSEC3PARAM: 51,
+  /** RFC 2930; a meta type */
+  TKEY: 249,
   /** RFC 8945; a meta type */
   TSIG: 250,
   /** RFC 1995; a query type */
@@ -67,6 +69,21 @@ export const FLAG = {
   AD: 0x0020,
   CD: 0x0010,
 } as const;
+
+/** EDNS options we send or read (RFC 6891 §9). */
+export const EDNS_OPTION = {
+  /** RFC 5001 */
+  NSID: 3,
+  /** RFC 7873 */
+  COOKIE: 10,
+  /** RFC 7828 */
+  KEEPALIVE: 11,
+  /** RFC 8914 */
+  ERROR: 15,
+} as const;
+
+/** Codes of extended errors we send (RFC 8914 §4). */
+export const EXTENDED_ERROR = { OTHER: 0, PROHIBITED: 18, NOT_AUTHORITATIVE: 20, NOT_SUPPORTED: 21 } as const;
 
 /** Octets of a message header (RFC 1035 §4.1.1). */
 export const HEADER_OCTETS = 12;

@@ -35,9 +35,10 @@ export function parseName(text: string, origin: Name = ROOT): Name {
       label = "";
       absolute = i === text.length - 1;
     } else if (character === "\\") {
-      const escape = readEscape(text, i);
-      label += escape.octet;
-      i = escape.end - 1;
+      const { octet, end } = readEscape(text, i);
+      if (octet.charCodeAt(0) > 0x7f && text.charAt(i + 1) === octet) requireAscii(octet);
+      label += octet;
+      i = end - 1;
     } else {
       requireAscii(character);
       label += character;
@@ -66,7 +67,7 @@ function encodeLabel(label: string, text: string): string {
   return String.fromCharCode(label.length) + label;
 }
 
-/** Reads `\X` or `\DDD` (RFC 1035 §5.1) at `start`; `end` is the place behind it. */
+/** Reads `\X` or `\DDD` (RFC 1035 §5.1) at `start`; `end` is the place behind it. X may be any UTF-16 unit. @throws NameError */
 export function readEscape(text: string, start: number): { readonly octet: string; readonly end: number } {
   const digits = text.slice(start + 1, start + 4);
   if (/^\d{3}$/.test(digits)) {
@@ -80,7 +81,6 @@ export function readEscape(text: string, start: number): { readonly octet: strin
       `the escape "${text.slice(start, start + 4)}" is neither "\\" and a character nor "\\" and three digits`,
     );
   }
-  requireAscii(next);
   return { octet: next, end: start + 2 };
 }
 
@@ -168,25 +168,30 @@ export function readName(octets: Uint8Array, offset: number): { readonly name: N
   for (;;) {
     const length = octets[at];
     if (length === undefined) throw new NameError("the name runs past the end of the message");
-    if (length === 0) {
-      return { name: `${wire}\0` as Name, end: end < 0 ? at + 1 : end };
-    }
+    if (length === 0) return { name: `${wire}\0` as Name, end: end < 0 ? at + 1 : end };
     if (length >= 0xc0) {
-      const low = octets[at + 1];
-      if (low === undefined) throw new NameError("a compression pointer is cut off");
-      const target = ((length & 0x3f) << 8) | low;
+      const target = readPointer(octets, at);
       if (target >= limit) throw new NameError("a compression pointer does not point backwards");
       if (end < 0) end = at + 2;
       limit = target;
       at = target;
-    } else if (length > MAX_LABEL_OCTETS) {
-      throw new NameError("the name uses a reserved label type");
     } else {
-      if (at + 1 + length > octets.length) throw new NameError("a label runs past the end of the message");
-      if (wire.length + 1 + length + 1 > MAX_NAME_OCTETS)
-        throw new NameError(`the name takes more than ${MAX_NAME_OCTETS} octets`);
-      wire += String.fromCharCode(...octets.subarray(at, at + 1 + length));
+      wire += readLabel(octets, at, length);
+      if (wire.length + 1 > MAX_NAME_OCTETS) throw new NameError(`the name takes more than ${MAX_NAME_OCTETS} octets`);
       at += 1 + length;
     }
   }
+}
+
+function readPointer(octets: Uint8Array, at: number): number {
+  const low = octets[at + 1];
+  if (low === undefined) throw new NameError("a compression pointer is cut off");
+  return (((octets[at] as number) & 0x3f) << 8) | low;
+}
+
+/** A label with its length in front. */
+function readLabel(octets: Uint8Array, at: number, length: number): string {
+  if (length > MAX_LABEL_OCTETS) throw new NameError("the name uses a reserved label type");
+  if (at + 1 + length > octets.length) throw new NameError("a label runs past the end of the message");
+  return String.fromCharCode(...octets.subarray(at, at + 1 + length));
 }

@@ -4,7 +4,9 @@ import { AnswerTable } from "../../src/answers/table.js";
 import type { EndpointConfig, Position, ZoneConfig } from "../../src/config/config.js";
 import type { Answerable } from "../../src/health/answerable.js";
 import { formatProblem, type Problem } from "../../src/lib/errors.js";
-import { createQueryCounters } from "../../src/query/counters.js";
+import { clientAt } from "../../src/query/client.js";
+import { createQueryCounters, type TransportName } from "../../src/query/counters.js";
+import type { QueryPolicy } from "../../src/query/policy.js";
 import { createResponder, type Respond, type ResponderState } from "../../src/query/respond.js";
 import { buildZone } from "../../src/zone/build.js";
 import type { Zone } from "../../src/zone/zone.js";
@@ -21,6 +23,10 @@ export interface ZoneSketch {
   /** Addresses by target, by endpoint. Default none. */
   readonly endpoints?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly maxAnswers?: number;
+  /** Whom to answer and what to tell; default nothing of it. */
+  readonly policy?: QueryPolicy;
+  /** What each endpoint answers at the beginning, by endpoint. Default all its targets. */
+  readonly up?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
 /** Line of `zone.yaml` on which the records of a sketch begin. */
@@ -90,10 +96,10 @@ export interface ServedZone {
   readonly respond: Respond;
   /** Lets an endpoint, by its name in the sketch, answer these targets from now on. */
   setAnswer(endpoint: string, targets: Readonly<Record<string, readonly string[]>>): ZoneUpdate | undefined;
-  /** Asks over UDP, or what `transport` says. @throws Error if there is no reply */
-  ask(question: DnsQuestion, transport?: "udp" | "tcp"): DnsMessage;
+  /** Asks over UDP, or what `transport` says, from 127.0.0.1 or another address. @throws Error if there is no reply */
+  ask(question: DnsQuestion, transport?: TransportName, from?: string): DnsMessage;
   /** Sends octets; undefined if there is no reply. */
-  askRaw(bytes: Uint8Array, transport?: "udp" | "tcp"): Buffer | undefined;
+  askRaw(bytes: Uint8Array, transport?: TransportName, from?: string): Buffer | undefined;
 }
 
 /** Publishes and serves a sketch, every target up. */
@@ -101,17 +107,17 @@ export function serveSketch(sketch: ZoneSketch, serial = SERIAL): ServedZone {
   const zone = sketchZone(sketch);
   const config = zoneConfig(sketch);
   const everything = new Map(
-    config.endpoints.map(({ fqdn, name }) => [fqdn, answering(sketch.endpoints?.[name] ?? {})] as const),
+    config.endpoints.map(({ fqdn, name }) => [fqdn, answering((sketch.up ?? sketch.endpoints)?.[name] ?? {})] as const),
   );
   const published = publishZone(zone, everything, serial * 1000);
   const table = new AnswerTable();
   table.addZone(published.compile());
-  const state: ResponderState = { table, ready: true };
+  const state: ResponderState = { table, ready: true, ...(sketch.policy && { policy: sketch.policy }) };
   const respond = createResponder(state, createQueryCounters());
   const reply = new Uint8Array(65_535);
   let now = serial * 1000;
-  const askRaw = (bytes: Uint8Array, transport: "udp" | "tcp" = "udp"): Buffer | undefined => {
-    const length = respond(bytes, bytes.length, reply, transport);
+  const askRaw = (bytes: Uint8Array, transport: TransportName = "udp", from = "127.0.0.1"): Buffer | undefined => {
+    const length = respond(bytes, bytes.length, reply, transport, clientAt(from));
     return length === 0 ? undefined : Buffer.from(reply.subarray(0, length));
   };
   return {
@@ -129,8 +135,8 @@ export function serveSketch(sketch: ZoneSketch, serial = SERIAL): ServedZone {
       if (update !== undefined) table.update(update);
       return update;
     },
-    ask(question, transport) {
-      const bytes = askRaw(encodeQuery(question), transport);
+    ask(question, transport, from) {
+      const bytes = askRaw(encodeQuery(question), transport, from);
       if (bytes === undefined) throw new Error(`no reply to ${question.name} ${question.type ?? "A"}`);
       return parseMessage(bytes);
     },

@@ -45,6 +45,7 @@ describe("defaults", () => {
       ],
       workers: 1,
       admin: {},
+      queries: { tcp: { maxConnections: 2_000, maxPerClient: 200, idleMs: 10_000 } },
       watch: false,
       log: { level: "info" },
       zones: [
@@ -73,14 +74,18 @@ describe("defaults", () => {
                 recheckMs: 1000,
                 rise: 2,
                 fall: 3,
+                flap: { limit: 5, windowMs: 600_000 },
+                tripwire: true,
                 path: "/readyz",
                 expectStatus: [200],
                 serverName: "api.k8s.example.com",
                 port: 6443,
                 insecureSkipVerify: false,
+                resumeTls: false,
               },
               whenAllDown: { kind: "all" },
               minHealthy: 1,
+              whenUnknown: "withhold",
               statusRecord: false,
             },
           ],
@@ -130,6 +135,25 @@ describe("probe options come from the nearest place that writes them", () => {
     });
   });
 
+  test("thresholds and flap as a whole, with the defaults for what they leave out", () => {
+    const far = "thresholds: { timeout: 5, refused: 1 }, flap: { limit: 9 }";
+    expect(probeFrom(far, "", "flap: { window: 1h }")).toMatchObject({
+      thresholds: { timeout: 5, refused: 1 },
+      flap: { limit: 5, windowMs: 3_600_000 },
+    });
+    expect(probeFrom(far, "thresholds: { reset: 2 }", "")).toMatchObject({
+      thresholds: { reset: 2 },
+      flap: { limit: 9, windowMs: 600_000 },
+    });
+    expect(probeFrom(far, "thresholds: { reset: 2 }", "")).not.toHaveProperty("thresholds.timeout");
+  });
+
+  test("a program is told the port, and has no tripwire", () => {
+    const probe = probeFrom("", "", "type: exec, command: [/bin/sh, -c, exit 0], timeout: 1s");
+    expect(probe).toMatchObject({ type: "exec", command: ["/bin/sh", "-c", "exit 0"], port: 6443, timeoutMs: 1000 });
+    expect(probe).not.toHaveProperty("tripwire");
+  });
+
   test("the port is the endpoint's unless the probe has its own", () => {
     expect(probeFrom("", "", "")).toMatchObject({ port: 6443 });
     expect(probeFrom("", "port: 6444", "")).toMatchObject({ port: 6444 });
@@ -144,6 +168,8 @@ describe("probe options come from the nearest place that writes them", () => {
       recheckMs: 1000,
       rise: 2,
       fall: 3,
+      flap: { limit: 5, windowMs: 600_000 },
+      tripwire: true,
     });
     expect(probeFrom("interval: 1s", "type: none", "")).toMatchObject({ type: "none", intervalMs: 1000 });
   });

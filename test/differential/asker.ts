@@ -81,24 +81,33 @@ function askRound(
   });
 }
 
-/** Asks all queries over one TCP connection, pipelined; replies may come in any order. Rejects if the server closes early. */
-export async function askAllTcp(server: Endpoint, queries: readonly Buffer[]): Promise<Buffer[]> {
-  const replies: Buffer[] = [];
+/**
+ * Asks all queries over TCP, pipelined; replies may come in any order. What a server leaves unanswered when it closes
+ * is asked again by itself; undefined where it closes then too.
+ */
+export async function askAllTcp(server: Endpoint, queries: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
+  const replies: (Buffer | undefined)[] = [];
   // Rounds: not every server reads a whole long pipeline before its replies have been taken.
   for (let start = 0; start < queries.length; start += WINDOW) {
-    replies.push(...(await askTcpRound(server, queries.slice(start, start + WINDOW))));
+    const round = queries.slice(start, start + WINDOW);
+    const received = await askTcpRound(server, round);
+    for (const [index, query] of round.entries()) {
+      replies.push(received[index] ?? (await askTcpRound(server, [query]))[0]);
+    }
   }
   return replies;
 }
 
-function askTcpRound(server: Endpoint, queries: readonly Buffer[]): Promise<Buffer[]> {
+function askTcpRound(server: Endpoint, queries: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
   return new Promise((resolve, reject) => {
     const socket = connect(server.port, server.address);
-    const replies: Buffer[] = [];
+    const replies: (Buffer | undefined)[] = queries.map(() => undefined);
     let received = 0;
     let pending = Buffer.alloc(0);
-    socket.on("error", reject);
-    socket.on("close", () => reject(new Error(`${server.port} closed after ${received} of ${queries.length} replies`)));
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
+    });
+    socket.on("close", () => resolve(replies));
     socket.on("data", (chunk) => {
       pending = Buffer.concat([pending, chunk]);
       while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
@@ -108,10 +117,7 @@ function askTcpRound(server: Endpoint, queries: readonly Buffer[]): Promise<Buff
         replies[message.readUInt16BE(0)] = message;
         received += 1;
       }
-      if (received < queries.length) return;
-      socket.removeAllListeners("close");
-      socket.destroy();
-      resolve(replies);
+      if (received === queries.length) socket.destroy();
     });
     const framed = queries.map((query, index) => {
       const frame = Buffer.alloc(2 + query.length);

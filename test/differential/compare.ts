@@ -1,4 +1,4 @@
-import { type DnsMessage, type DnsRecord, parseMessage } from "../support/dns-message.js";
+import { type DnsEdns, type DnsMessage, type DnsRecord, parseMessage } from "../support/dns-message.js";
 import type { Question } from "./questions.js";
 
 /** What two servers' replies are compared by. */
@@ -7,8 +7,10 @@ export interface Picture {
   readonly flags: string;
   /** As it was echoed, letter case included. */
   readonly question: string;
-  /** Version and DO, or "none". */
+  /** Version, DO and the codes of options, or "none". */
   readonly edns: string;
+  /** The smallest of 512, 1232 and more octets that holds it. */
+  readonly size: string;
   /** Of each section the records as sorted lines, names in lower case. */
   readonly answer: readonly string[];
   readonly authority: readonly string[];
@@ -26,11 +28,26 @@ export function pictureOf(reply: Buffer | undefined): Picture | "silence" {
     rcode: message.rcode,
     flags: (["aa", "tc", "rd", "ra", "ad", "cd"] as const).filter((flag) => flags[flag]).join(" "),
     question: message.questions.map(({ name, type, class: klass }) => `${name} ${klass} ${type}`).join(", "),
-    edns: edns === undefined ? "none" : `version ${edns.version}${edns.dnssecOk ? " DO" : ""}`,
+    edns: edns === undefined ? "none" : describeEdns(edns),
+    size: sizeClass(reply.length),
     answer: lines(message, message.answers),
     authority: lines(message, message.authorities),
     additional: lines(message, message.additionals),
   };
+}
+
+function describeEdns({ version, dnssecOk, options }: DnsEdns): string {
+  // Extended errors are advice to people (RFC 8914 §1): each server gives its own.
+  const codes = options
+    .filter(({ code }) => code !== 15)
+    .map(({ code }) => ` option ${code}`)
+    .sort();
+  return `version ${version}${dnssecOk ? " DO" : ""}${codes.join("")}`;
+}
+
+/** What a message fits into: an old datagram, a new one, TCP. */
+function sizeClass(octets: number): string {
+  return octets <= 512 ? "512" : octets <= 1_232 ? "1232" : "more";
 }
 
 function lines(_message: DnsMessage, records: readonly DnsRecord[]): string[] {
@@ -42,7 +59,7 @@ function lines(_message: DnsMessage, records: readonly DnsRecord[]): string[] {
     .sort();
 }
 
-const FIELDS: readonly Field[] = ["rcode", "flags", "question", "edns", "answer", "authority", "additional"];
+const FIELDS: readonly Field[] = ["rcode", "flags", "question", "edns", "size", "answer", "authority", "additional"];
 
 /** One field in which another server's reply is not ours. */
 export interface Difference {

@@ -11,7 +11,13 @@ export interface Question {
   readonly rd: boolean;
   readonly ad: boolean;
   readonly cd: boolean;
-  readonly edns?: { readonly udpSize: number; readonly dnssecOk: boolean };
+  readonly opcode: number;
+  readonly edns?: {
+    readonly udpSize: number;
+    readonly dnssecOk: boolean;
+    readonly version: number;
+    readonly options: readonly { readonly code: number; readonly data: Uint8Array }[];
+  };
   readonly transport: "udp" | "tcp";
 }
 
@@ -38,6 +44,15 @@ function ownersOf(): string[] {
   return [`${ZONE_NAME}.`, ...names];
 }
 
+/** EDNS options: padding, client subnet, a client cookie, keepalive, one that nobody knows. */
+const OPTIONS = [
+  { code: 12, data: Buffer.alloc(100) },
+  { code: 8, data: Buffer.from([0, 1, 24, 0, 192, 0, 2]) },
+  { code: 10, data: Buffer.from("0011223344556677", "hex") },
+  { code: 11, data: Buffer.alloc(0) },
+  { code: 65_001, data: Buffer.from([1, 2, 3]) },
+];
+
 const OUTSIDE = [
   ".",
   "test.",
@@ -56,12 +71,19 @@ export function generateQuestions(seed: number, count: number): Question[] {
   return Array.from({ length: count }, () => {
     const edns =
       random() < 0.5
-        ? { udpSize: pick(random, [0, 512, 513, 1232, 4096, 65_535]), dnssecOk: random() < 0.2 }
+        ? {
+            udpSize: pick(random, [0, 511, 512, 513, 1231, 1232, 1233, 4096, 65_535]),
+            dnssecOk: random() < 0.2,
+            version: random() < 0.95 ? 0 : pick(random, [1, 2, 255]),
+            options: random() < 0.8 ? [] : [pick(random, OPTIONS)],
+          }
         : undefined;
     return {
       name: randomCase(random, randomName(random, owners)),
       type: pick(random, TYPES),
       class: random() < 0.98 ? "IN" : pick(random, ["CH", "HS", "NONE", "ANY", "CLASS42"]),
+      // Of the others some are implemented by who is compared, and not here (NOTIFY, UPDATE).
+      opcode: random() < 0.98 ? 0 : pick(random, [1, 2, 3, 15]),
       rd: random() < 0.5,
       ad: random() < 0.2,
       cd: random() < 0.2,
@@ -89,15 +111,34 @@ function randomCase(random: () => number, name: string): string {
 
 /** The message. */
 export function encode(question: Question, id: number): Buffer {
-  const { name, type, rd, ad, cd, edns } = question;
-  const bytes = encodeQuery({ name, type, class: question.class, id, rd, ...(edns === undefined ? {} : { edns }) });
+  const { name, type, opcode, rd, ad, cd, edns } = question;
+  const bytes = encodeQuery({
+    name,
+    type,
+    class: question.class,
+    id,
+    opcode,
+    rd,
+    ...(edns === undefined ? {} : { edns }),
+  });
   bytes.writeUInt8(bytes.readUInt8(3) | (ad ? 0x20 : 0) | (cd ? 0x10 : 0), 3);
   return bytes;
 }
 
 /** As `dig` would have it, for messages. */
-export function describeQuestion({ name, type, class: klass, rd, ad, cd, edns, transport }: Question): string {
-  const flags = [rd && "rd", ad && "ad", cd && "cd"].filter(Boolean).join(" ");
-  const size = edns === undefined ? "no EDNS" : `EDNS ${edns.udpSize}${edns.dnssecOk ? " DO" : ""}`;
-  return `${name} ${klass} ${type} [${flags}] ${size} ${transport}`;
+export function describeQuestion(question: Question): string {
+  const { name, type, class: klass, opcode, rd, ad, cd, edns, transport } = question;
+  const flags = [opcode > 0 && `opcode ${opcode}`, rd && "rd", ad && "ad", cd && "cd"].filter(Boolean).join(" ");
+  return `${name} ${klass} ${type} [${flags}] ${describeEdns(edns)} ${transport}`;
+}
+
+function describeEdns(edns: Question["edns"]): string {
+  if (edns === undefined) return "no EDNS";
+  const { udpSize, dnssecOk, version, options } = edns;
+  const extras = [
+    dnssecOk && "DO",
+    version > 0 && `version ${version}`,
+    ...options.map(({ code }) => `option ${code}`),
+  ];
+  return ["EDNS", udpSize, ...extras].filter((extra) => extra !== false).join(" ");
 }

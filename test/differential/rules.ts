@@ -3,17 +3,67 @@ import type { Difference, Picture } from "./compare.js";
 /** A difference that is meant to be. Every one found must fall under a rule, and every rule must be met. */
 export interface Rule {
   readonly name: string;
-  /** Why livezone does not follow the other server. */
+  /** The servers that do otherwise. */
+  readonly servers: readonly ("knot" | "nsd" | "bind")[];
+  /** Why livezone does not follow them. */
   readonly reason: string;
   applies(difference: Difference, ours: Picture, theirs: Picture): boolean;
 }
 
 const hasAlias = (picture: Picture): boolean => picture.answer.some((line) => line.includes(" CNAME "));
 const onlySoa = (lines: readonly string[]): boolean => lines.length === 1 && (lines[0] ?? "").includes(" SOA ");
+const without = (edns: string, ...codes: readonly number[]): string =>
+  codes.reduce((text, code) => text.replace(` option ${code}`, ""), edns);
+const isLoop = (name: string): boolean => /(^|\.)(self|wildloop)\.k8s\.example\.test\.$/i.test(name);
+
+/** Whether the additional section holds addresses that the child's servers cannot be reached without. */
+const hasGlue = ({ authority, additional }: Picture): boolean => {
+  const cut = authority.find((line) => line.includes(" NS "))?.split(" ")[0];
+  return cut !== undefined && additional.some((line) => line.split(" ")[0]?.endsWith(`.${cut}`));
+};
 
 export const RULES: readonly Rule[] = [
   {
+    name: "cookies and keepalive are answered",
+    servers: ["knot", "nsd", "bind"],
+    reason: "RFC 7873 and RFC 7828. Knot and NSD have them off by default; BIND leaves them out of BADVERS.",
+    applies: ({ field }, ours, theirs) =>
+      field === "edns" && ours.edns !== theirs.edns && without(ours.edns, 10, 11) === without(theirs.edns, 8),
+  },
+  {
+    name: "client subnet is not echoed",
+    servers: ["bind"],
+    reason: "RFC 7871 §7.2.1: only who answers by subnet says so. BIND says that its answer holds for all.",
+    applies: ({ field }, ours, theirs) => field === "edns" && ours.edns === without(theirs.edns, 8),
+  },
+  {
+    name: "CD is cleared",
+    servers: ["bind"],
+    reason: "RFC 4035 §3.1.6: an authoritative server clears CD in its response. BIND copies it.",
+    applies: ({ question, field }, ours, theirs) =>
+      field === "flags" && question.cd && ours.flags === theirs.flags.replace(/ ?cd$/, ""),
+  },
+  {
+    name: "other operations: what of the message is repeated",
+    servers: ["knot", "nsd", "bind"],
+    reason:
+      "NOTIMP, or BADVERS first where EDNS says so (RFC 6891 §6.1.3), with question and OPT as in every reply. NSD and BIND repeat less; Knot and BIND judge the class first.",
+    applies: ({ question, field }, ours, theirs) =>
+      question.opcode !== 0 &&
+      ["edns", "question", "flags", "rcode"].includes(field) &&
+      ["NOTIMP", "BADVERS"].includes(ours.rcode) &&
+      theirs.answer.length === 0,
+  },
+  {
+    name: "BADVERS: flags",
+    servers: ["nsd"],
+    reason: "RFC 3225 §3 has DO copied and RFC 4035 §3.1.6 CD cleared; NSD copies the header and drops DO.",
+    applies: ({ field }, ours, theirs) =>
+      ours.rcode === "BADVERS" && theirs.rcode === "BADVERS" && (field === "flags" || field === "edns"),
+  },
+  {
     name: "class ANY: no AA",
+    servers: ["knot", "nsd"],
     reason:
       "RFC 1034 §3.7.1: an answer for QCLASS=* can never be authoritative. Knot sets AA, NSD at an alias to a cut.",
     applies: ({ question, field }, ours, theirs) =>
@@ -21,19 +71,22 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "class ANY: SOA in negative answers",
+    servers: ["nsd"],
     reason: "RFC 2308 §3 makes no exception for QCLASS=*; Knot sends it too.",
-    applies: ({ server, question, field }, ours, theirs) =>
-      server === "nsd" &&
-      question.class === "ANY" &&
-      field === "authority" &&
-      onlySoa(ours.authority) &&
-      theirs.authority.length === 0,
+    applies: ({ question, field }, ours, theirs) =>
+      question.class === "ANY" && field === "authority" && onlySoa(ours.authority) && theirs.authority.length === 0,
+  },
+  {
+    name: "class ANY is answered, others are refused",
+    servers: ["bind"],
+    reason: "Knot and NSD answer class ANY and refuse unknown ones (RFC 1035 §4.1.1); BIND takes them for malformed.",
+    applies: ({ question }, _, theirs) => question.class !== "IN" && ["FORMERR", "NOTIMP"].includes(theirs.rcode),
   },
   {
     name: "unknown class: the question is repeated",
+    servers: ["nsd"],
     reason: "RFC 1035 §4.1.1 has a reply repeat the question; NSD leaves it out of its REFUSED.",
-    applies: ({ server, question, field }, ours, theirs) =>
-      server === "nsd" &&
+    applies: ({ question, field }, ours, theirs) =>
       !["IN", "ANY"].includes(question.class) &&
       field === "question" &&
       ours.rcode === "REFUSED" &&
@@ -41,10 +94,10 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "NSEC and RRSIG at an alias",
+    servers: ["knot", "bind"],
     reason:
-      "RFC 4034 §2.5 lets these two stand beside a CNAME, so Knot looks for them there and says NODATA. In an unsigned zone they never do; NSD follows the alias too.",
-    applies: ({ server, question }, ours, theirs) =>
-      server === "knot" &&
+      "RFC 4034 §2.5 lets these two stand beside a CNAME, so Knot and BIND look for them there and say NODATA. In an unsigned zone they never do; NSD follows the alias too.",
+    applies: ({ question }, ours, theirs) =>
       ["NSEC", "RRSIG"].includes(question.type) &&
       hasAlias(ours) &&
       onlySoa(theirs.authority) &&
@@ -52,39 +105,98 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "a wildcard alias into itself",
+    servers: ["knot", "nsd"],
     reason:
       "A loop, whatever is sent. livezone stops when it meets the wildcard again, the others one alias later, at the name met twice.",
     applies: ({ question, field }, ours, theirs) =>
-      field === "answer" &&
-      /wildloop\.k8s\.example\.test\.$/i.test(question.name) &&
-      ours.answer.every((line) => theirs.answer.includes(line)),
+      field === "answer" && isLoop(question.name) && ours.answer.every((line) => theirs.answer.includes(line)),
+  },
+  {
+    name: "an alias to itself is answered",
+    servers: ["bind"],
+    reason: "Knot and NSD send the alias and leave it to the resolver to see the loop; BIND says SERVFAIL.",
+    applies: ({ question }, ours, theirs) => isLoop(question.name) && hasAlias(ours) && theirs.rcode === "SERVFAIL",
   },
   {
     name: "ANY: which RRset",
-    reason: "RFC 8482 §4.1 leaves to the server which of the RRsets it sends: at the apex NSD picks the SOA.",
-    applies: ({ server, question, field }, ours, theirs) =>
-      server === "nsd" &&
+    servers: ["nsd", "bind"],
+    reason:
+      "RFC 8482 §4.1 leaves to the server which of the RRsets it sends. At the apex NSD picks the SOA; BIND picks any, and over TCP sends all.",
+    applies: ({ question, field }, ours, theirs) =>
       question.type === "ANY" &&
-      field === "answer" &&
+      ["answer", "additional"].includes(field) &&
       ours.answer.length > 0 &&
-      onlySoa(theirs.answer),
+      theirs.answer.length > 0,
   },
   {
-    name: "NSD leaves additional addresses out",
+    name: "addresses that are of use are added",
+    servers: ["nsd", "bind"],
     reason:
-      "With minimal-responses (without it, it adds NS everywhere) NSD sends none for SRV and MX; RFC 2782 asks for them, Knot sends them.",
-    applies: ({ server, field }, ours, theirs) =>
-      server === "nsd" &&
-      field === "additional" &&
-      theirs.additional.length === 0 &&
-      ours.authority.length === 0 &&
-      / (SRV|MX|NS) /.test(ours.answer.join()),
+      "RFC 2782 and RFC 1035 §3.3.9 ask for the addresses of SRV and MX targets, and Knot sends them. NSD does not with minimal-responses (without it, it adds NS everywhere); BIND has them for referrals only where they are glue.",
+    applies: ({ field }, ours, theirs) => field === "additional" && theirs.additional.length === 0 && !hasGlue(ours),
+  },
+  {
+    name: "a cut answer holds nothing",
+    servers: ["bind"],
+    reason:
+      "RFC 2181 §9: a resolver is to discard a truncated answer, so Knot and NSD send none; BIND sends what fits.",
+    applies: ({ field }, ours, theirs) =>
+      ours.flags.includes("tc") && theirs.flags.includes("tc") && ["answer", "size"].includes(field),
+  },
+  {
+    name: "the TTL of a negative answer about SOA",
+    servers: ["bind"],
+    reason: "RFC 2308 §3: it is MINIMUM, whatever was asked. BIND sends 0 for type SOA (zero-no-soa-ttl).",
+    applies: ({ question, field }, ours, theirs) =>
+      question.type === "SOA" &&
+      field === "authority" &&
+      onlySoa(ours.authority) &&
+      / 0 IN SOA /.test(theirs.authority.join()),
+  },
+  {
+    name: "size follows from what is sent",
+    servers: ["nsd", "bind"],
+    reason: "Where the sections differ, which the rules above judge, so may the size.",
+    applies: ({ field }, ours, theirs) =>
+      field === "size" && String([ours.answer, ours.additional]) !== String([theirs.answer, theirs.additional]),
   },
 ];
 
-/** The rule that a difference falls under. */
-export function ruleFor(difference: Difference): Rule | undefined {
-  const { ours, theirs } = difference;
-  if (ours === "silence" || theirs === "silence") return undefined;
-  return RULES.find((rule) => rule.applies(difference, ours, theirs));
+/** What a server leaves without a reply, and livezone does not. */
+export const SILENCES: readonly {
+  readonly server: string;
+  readonly reason: string;
+  applies(difference: Difference): boolean;
+}[] = [
+  {
+    server: "bind",
+    reason: "BIND has no view of class CH here and drops its queries; livezone refuses them.",
+    applies: ({ question }) => question.class === "CH",
+  },
+  {
+    server: "nsd",
+    reason: "NSD closes a TCP connection on some operations that it does not know.",
+    applies: ({ question }) => question.opcode !== 0 && question.transport === "tcp",
+  },
+];
+
+/** The name of the rule that a difference falls under. */
+export function ruleFor(difference: Difference): string | undefined {
+  const { ours, theirs, server } = difference;
+  if (theirs === "silence") {
+    const known = SILENCES.find((silence) => silence.server === server && silence.applies(difference));
+    return known === undefined ? undefined : `silence of ${server}`;
+  }
+  if (ours === "silence") return undefined;
+  return RULES.find(
+    (rule) => rule.servers.some((candidate) => candidate === server) && rule.applies(difference, ours, theirs),
+  )?.name;
+}
+
+/** Every rule's name with every server it is for: each is to be met. */
+export function expectedRules(): { readonly server: string; readonly rule: string }[] {
+  return [
+    ...RULES.flatMap(({ servers, name }) => servers.map((server) => ({ server, rule: name }))),
+    ...SILENCES.map(({ server }) => ({ server, rule: `silence of ${server}` })),
+  ];
 }

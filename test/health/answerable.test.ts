@@ -17,7 +17,11 @@ function endpoint(...targets: string[]): EndpointHealth {
         health: WORDS[letter]!,
         sinceMs: 0,
       }));
-      return { id, addresses, ...(override === undefined ? {} : { override: override as OverrideKind }) };
+      return {
+        id,
+        addresses,
+        ...(override === undefined ? {} : { override: { kind: override as OverrideKind, setAtMs: 0 } }),
+      };
     }),
   };
 }

@@ -17,6 +17,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   admin: 5,
   "prepare.ts": 5,
   serving: 6,
+  doctor: 6,
   "app.ts": 7,
   demo: 7,
   cli: 8,

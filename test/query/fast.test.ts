@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
 import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
 import { createResponder } from "../../src/query/respond.js";
@@ -16,7 +17,13 @@ function bothPaths(query: Uint8Array): { general: Buffer; fast: Buffer | undefin
   const state = { table: served.table, ready: true };
   const turns = served.table.answers.slice();
   const reply = new Uint8Array(65_535);
-  const length = createResponder(state, createQueryCounters())(query, query.length, reply, "udp");
+  const length = createResponder(state, createQueryCounters())(
+    query,
+    query.length,
+    reply,
+    "udp",
+    clientAt("127.0.0.1"),
+  );
   const general = Buffer.from(reply.subarray(0, length));
   served.table.answers.set(turns);
 
@@ -97,7 +104,7 @@ describe("the fast path", () => {
         });
         const reply = new Uint8Array(65_535);
         if (isFast) expect(fast(query, 0, query.length, reply, 0)).not.toBe(NOT_FAST);
-        else respond(query, query.length, reply, "udp");
+        else respond(query, query.length, reply, "udp", clientAt("127.0.0.1"));
       }
       return sumCounters([counters.memory]);
     };

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
 import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
 import { createReadyMade } from "../../src/query/ready-made.js";
@@ -25,7 +26,7 @@ function bothPaths(served: ServedZone, capacity?: number) {
       receive.fill(0xa5, slot * receiveSlot, (slot + 1) * receiveSlot).set(query, slot * receiveSlot);
       send.fill(0x5a, slot * sendSlot, (slot + 1) * sendSlot);
       const turns = state.table.answers.slice();
-      const length = respond(query, query.length, reply, "udp");
+      const length = respond(query, query.length, reply, "udp", clientAt("127.0.0.1"));
       state.table.answers.set(turns);
       const at = slot * sendSlot;
       const ready = readyMade(slot * receiveSlot, query.length, at);

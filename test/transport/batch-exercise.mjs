@@ -70,10 +70,11 @@ async function main() {
     ["udp6", "::1", "::"],
   ]) {
     const { fd, port } = native.bind(bind, 0, false, false, 0, 0);
-    const { receiver } = receive(fd, echo);
     const client = createSocket(type);
     const reply = once(client, "message");
-    await sendAll(client, port, to, messages);
+    // More than a batch, so that its last places are used too.
+    await sendAll(client, port, to, [...messages, ...messages]);
+    const { receiver } = receive(fd, echo);
     await reply;
     native.close(receiver);
     native.close(receiver);

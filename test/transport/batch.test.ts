@@ -183,6 +183,25 @@ native("a receiver", () => {
     expect(readCounters(counters)).toMatchObject({ received: 100, sent: 100, batches: 2 });
   });
 
+  test("answers a burst without waiting for the socket, then waits again", async () => {
+    const socket = bound({ address: "127.0.0.1", port: 0 });
+    const from = await client();
+    for (let i = 0; i < 500; i += 1) {
+      await new Promise((resolve) => from.send(Uint8Array.of(0, i & 255), socket.port, "127.0.0.1", resolve));
+    }
+    const { counters } = serve(socket.fd);
+    await until(() => readCounters(counters).sent === 500);
+    // A receiver that forgot to wait again would keep the event loop busy for good.
+    let busy = 1;
+    while (busy > 0.5) {
+      const before = performance.eventLoopUtilization();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      busy = performance.eventLoopUtilization(before).utilization;
+    }
+    const { octets } = await ask(from, Uint8Array.of(0, 9), socket.port, "127.0.0.1");
+    expect(octets[0]).toBe(1);
+  });
+
   test("stays silent where the handler wrote no length, and refuses lengths that cannot be", async () => {
     const socket = bound({ address: "127.0.0.1", port: 0 });
     const { counters } = serve(socket.fd, (buffers) => (count) => {

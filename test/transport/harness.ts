@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Listening } from "../../src/lib/listening.js";
-import { openTcp } from "../../src/transport/tcp.js";
+import { openTcp, type TcpOptions } from "../../src/transport/tcp.js";
 import { openUdp } from "../../src/transport/udp.js";
 import { type ServedZone, serveSketch, type ZoneSketch } from "../answers/serve.js";
 import { afterThisTest, type Cleanup } from "../support/cleanup.js";
+import { freePort } from "../support/ports.js";
 
 /** Sixty targets: over UDP without EDNS, and with 1232 octets, truncated. */
 const CROWD = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`t${i}`, [`198.51.100.${i + 1}`]]));
@@ -21,13 +22,17 @@ export interface ServedSockets extends ServedZone {
 }
 
 /** Serves {@link SKETCH} over UDP and TCP on one free port of an address of loopback. */
-export async function serveSockets(address = "127.0.0.1", cleanup: Cleanup = afterThisTest): Promise<ServedSockets> {
+export async function serveSockets(
+  address = "127.0.0.1",
+  options: TcpOptions = {},
+  cleanup: Cleanup = afterThisTest,
+): Promise<ServedSockets> {
   const served = serveSketch(SKETCH);
   const opened: Listening[] = [];
   cleanup(() => Promise.all(opened.map((listening) => listening.stop(0))));
-  const udp = await openUdp({ address, port: 0 }, served.respond);
+  const udp = await openUdp({ address, port: await freePort(address) }, served.respond);
   opened.push(udp);
-  const tcp = await openTcp(udp.address, served.respond);
+  const tcp = await openTcp(udp.address, served.respond, undefined, options);
   opened.push(tcp);
   return { ...served, server: address, port: tcp.address.port };
 }
@@ -44,8 +49,14 @@ export interface TcpClient {
 }
 
 /** Connects; the connection is destroyed at the end of the test. */
-export async function connectTcp(to: { readonly server: string; readonly port: number }): Promise<TcpClient> {
-  const socket = connect({ host: to.server, port: to.port, allowHalfOpen: true });
+export async function connectTcp(to: {
+  readonly server: string;
+  readonly port: number;
+  /** Address to connect from. */
+  readonly from?: string;
+}): Promise<TcpClient> {
+  const from = to.from === undefined ? {} : { localAddress: to.from };
+  const socket = connect({ host: to.server, port: to.port, allowHalfOpen: true, ...from });
   afterThisTest(() => socket.destroy());
   const messages: Buffer[] = [];
   let pending = Buffer.alloc(0);

@@ -98,6 +98,99 @@ test("a client that resets takes nobody along", async () => {
   expect((await ask({ ...served, transport: "tcp", name: "api.k8s.example.test" })).answers).toHaveLength(3);
 });
 
+describe("limits", () => {
+  const generous = { maxConnections: 1_000, maxPerClient: 1_000, idleMs: 60_000, queryMs: 60_000, replyMs: 60_000 };
+
+  /** Whether a new connection from there is answered, or closed without a word. */
+  async function isServed(to: Parameters<typeof connectTcp>[0]): Promise<boolean> {
+    const client = await connectTcp(to);
+    client.send(query(1));
+    await Promise.race([client.closed, waitUntil(() => client.messages.length === 1)]);
+    return client.messages.length === 1;
+  }
+
+  test("an idle connection is ended, before its first query and after", async () => {
+    const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, idleMs: 50 }) });
+    const mute = await connectTcp(served);
+    const client = await connectTcp(served);
+    client.send(query(1));
+    await Promise.all([mute.closed, client.closed]);
+    expect(client.messages).toHaveLength(1);
+  });
+
+  test("and cut if its client does not end its side either", async () => {
+    const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, idleMs: 50, queryMs: 50 }) });
+    const { socket } = await connectTcp(served);
+    const gone = once(socket, "error");
+    const drip = setInterval(() => socket.write(Buffer.from([0])), 20);
+    await gone;
+    clearInterval(drip);
+  });
+
+  test.each([
+    { name: "of a query", head: Buffer.from([0, 200]) },
+    { name: "of a query too long to be kept", head: Buffer.concat([Buffer.from([0xff, 0xff]), Buffer.alloc(9_000)]) },
+    { name: "of a length", head: Buffer.alloc(0) },
+  ])("one octet at a time $name: cut, however steadily they come", async ({ head }) => {
+    const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, queryMs: 100 }) });
+    const { socket, closed } = await connectTcp(served);
+    socket.write(head);
+    const drip = head.length > 0 ? setInterval(() => socket.write(Buffer.from([0])), 10) : undefined;
+    if (head.length === 0) socket.write(Buffer.from([0]));
+    await closed;
+    clearInterval(drip);
+  });
+
+  test("a client that takes no replies is cut", async () => {
+    const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, replyMs: 100, maxPerClient: 1 }) });
+    const client = await connectTcp(served);
+    client.socket.pause();
+    client.send(...Array.from({ length: 12_000 }, (_, id) => query(id, "crowd.k8s.example.test")));
+    // Its place becomes free; it learns of that only once it reads.
+    await waitUntil(() => isServed(served));
+    client.socket.resume();
+    await client.closed;
+    expect(client.messages.length).toBeLessThan(12_000);
+  });
+
+  test("of one address: further connections are turned away, others' are not, and places become free", async () => {
+    let turnedAway = 0;
+    const options = { limits: () => ({ ...generous, maxPerClient: 3 }), onTurnedAway: () => (turnedAway += 1) };
+    const served = await serveSockets("127.0.0.1", options);
+    const open = await Promise.all([1, 2, 3].map(() => connectTcp(served)));
+    expect(await isServed(served)).toBe(false);
+    expect(turnedAway).toBe(1);
+    expect(await isServed({ ...served, from: "127.0.0.2" })).toBe(true);
+    open[0]?.send(query(5));
+    await waitUntil(() => open[0]?.messages.length === 1);
+    open[0]?.socket.destroy();
+    await waitUntil(() => isServed(served));
+  });
+
+  test("of all: new connections suffer, established ones do not", async () => {
+    let turnedAway = 0;
+    const options = { limits: () => ({ ...generous, maxConnections: 3 }), onTurnedAway: () => (turnedAway += 1) };
+    const served = await serveSockets("127.0.0.1", options);
+    const open = await Promise.all([1, 2, 3].map(() => connectTcp(served)));
+    for (const client of open) client.send(query(1));
+    await waitUntil(() => open.every(({ messages }) => messages.length === 1));
+    for (let i = 0; i < 5; i += 1) expect(await isServed({ ...served, from: "127.0.0.2" })).toBe(false);
+    expect(turnedAway).toBe(5);
+    for (const client of open) client.send(query(2));
+    await waitUntil(() => open.every(({ messages }) => messages.length === 2));
+    open[1]?.socket.destroy();
+    await waitUntil(() => isServed({ ...served, from: "127.0.0.2" }));
+  });
+
+  test("idle connections are ended sooner while there are many", async () => {
+    const limits = () => ({ ...generous, maxConnections: 4, idleMs: 20_000 });
+    const served = await serveSockets("127.0.0.1", { limits });
+    const open = await Promise.all([1, 2, 3].map(() => connectTcp(served)));
+    // A fifth of 20 s; the test ends before the 20 s that a few are kept.
+    await open[0]?.closed;
+  }, 15_000);
+});
+
 describe("stop", () => {
   const respond = () => 0;
 

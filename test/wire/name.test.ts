@@ -52,7 +52,7 @@ describe("parseName", () => {
     { text: ".a", why: "empty label" },
     { text: "a..", why: "empty label" },
     { text: `${"x".repeat(64)}`, why: "64 octets" },
-    { text: `${"a.".repeat(121)}`.slice(0, -1), why: "256 octets" },
+    { text: `${"a.".repeat(121)}b`, why: "257 octets" },
     { text: "\\256", why: "above 255" },
     { text: "\\25", why: "neither" },
     { text: "a\\", why: "neither" },

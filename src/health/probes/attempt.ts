@@ -9,8 +9,8 @@ const MAX_REASON = 200;
 export interface Attempt {
   /** What is being waited for, as reasons name it: `connection`, `TLS handshake`, `response`. */
   phase: string;
-  /** See {@link ProbeResult.certificateExpiryMs}. */
-  certificateExpiryMs?: number;
+  /** What is known of the certificate that was presented. */
+  certificate?: Pick<ProbeResult, "certificateExpiryMs" | "certificateNames">;
   /** True once there is a result; nothing may be opened then. */
   readonly ended: boolean;
   /** The first call decides, later ones are ignored. `reason` may hold what came from the network. */
@@ -54,12 +54,11 @@ export function runAttempt(
         signal?.removeEventListener("abort", stop);
         for (const release of releases) release();
         const durationMs = clock.monotonicMs() - startedMs;
-        const { certificateExpiryMs } = attempt;
         resolve({
           class: resultClass,
           reason: plain(reason, MAX_REASON),
           durationMs,
-          ...(certificateExpiryMs === undefined ? {} : { certificateExpiryMs }),
+          ...attempt.certificate,
         });
       },
       onEnd(release) {

@@ -52,14 +52,8 @@ export function exchange(
     method: "GET",
     path: config.path,
     maxHeaderSize: MAX_HEAD_OCTETS,
-    headers: {
-      Host: hostHeader(config, defaultPort),
-      "User-Agent": "livezone-probe",
-      Accept: "*/*",
-      // The peer closes, so that neither an idle connection nor a TIME_WAIT stays behind here.
-      Connection: "close",
-      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-    },
+    // The peer closes, so that neither an idle connection nor a TIME_WAIT stays behind here.
+    headers: requestHeaders(config, defaultPort, token, "close"),
   });
   attempt.onEnd(() => outgoing.destroy());
   outgoing.on("error", (error) => endWithError(attempt, error));
@@ -107,6 +101,33 @@ function receive(response: IncomingMessage, socket: Socket, config: HttpRequestC
       judge();
     }),
   );
+}
+
+/** A whole request, as it goes over the wire. @param connection what to do with the connection afterwards */
+export function requestText(
+  config: HttpRequestConfig,
+  defaultPort: number,
+  token: string | undefined,
+  connection: "close" | "keep-alive",
+): string {
+  const headers = Object.entries(requestHeaders(config, defaultPort, token, connection));
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET ${config.path} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+function requestHeaders(
+  config: HttpRequestConfig,
+  defaultPort: number,
+  token: string | undefined,
+  connection: "close" | "keep-alive",
+): Readonly<Record<string, string>> {
+  return {
+    Host: hostHeader(config, defaultPort),
+    "User-Agent": "livezone-probe",
+    Accept: "*/*",
+    Connection: connection,
+    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+  };
 }
 
 function endWithError(attempt: Attempt, error: Error): void {

@@ -1,11 +1,13 @@
-import { isIP } from "node:net";
-import { checkServerIdentity, connect, type TLSSocket } from "node:tls";
 import type { HttpsProbeConfig } from "../../config/config.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Attempt } from "./attempt.js";
 import { classifyCertificate, classifyError } from "./classify.js";
 import type { ProbeFiles } from "./files.js";
 import { exchange } from "./http.js";
+import { connectTls, verificationFault } from "./tls.js";
+
+/** Longest list of alternative names that is kept, characters; a kube-apiserver's is about 300. */
+const MAX_ALT_NAMES = 4096;
 
 /**
  * Asks over TLS. The certificate is judged before a single octet of the request is sent, so that a token never
@@ -20,17 +22,7 @@ export async function probeHttps(
 ): Promise<void> {
   const [credentials, token] = await Promise.all([files.secureContext(config), files.token(config.bearerTokenFile)]);
   if (attempt.ended) return;
-  const socket = connect({
-    host: address,
-    port: config.port,
-    secureContext: credentials,
-    // RFC 6066 §3: an address is no server name.
-    servername: isIP(config.serverName) === 0 ? config.serverName : "",
-    checkServerIdentity: (_host, certificate) => checkServerIdentity(config.serverName, certificate),
-    // The probe judges by itself below: Node would throw away the certificate whose date and names the reason gives.
-    rejectUnauthorized: false,
-    ALPNProtocols: ["http/1.1"],
-  });
+  const socket = connectTls(address, config, credentials);
   attempt.onEnd(() => socket.destroy());
   socket.on("error", (error) => {
     const { class: resultClass, reason } = classifyError(error, attempt.phase);
@@ -44,21 +36,19 @@ export async function probeHttps(
     attempt.guard(() => {
       const certificate = socket.getPeerCertificate();
       const expiryMs = Date.parse(certificate.valid_to ?? "");
-      if (!Number.isNaN(expiryMs)) attempt.certificateExpiryMs = expiryMs;
-      if (socket.authorized || config.insecureSkipVerify) {
+      if (!Number.isNaN(expiryMs)) {
+        const altNames = (certificate.subjectaltname ?? "").slice(0, MAX_ALT_NAMES);
+        attempt.certificate = { certificateExpiryMs: expiryMs, certificateNames: altNames };
+      }
+      const fault = verificationFault(socket, config);
+      if (fault === undefined) {
         exchange(socket, config, 443, token, attempt);
         return;
       }
-      const found = classifyCertificate(verificationCode(socket), certificate, config.serverName, clock.wallMs());
+      const found = classifyCertificate(fault, certificate, config.serverName, clock.wallMs());
       // A closing alert instead of a cut connection: the handshake was completed, and the server need not log it.
       socket.end();
       attempt.end(found.class, found.reason);
     }),
   );
-}
-
-/** Node gives the code where its types say an Error. */
-function verificationCode(socket: TLSSocket): string {
-  const error: unknown = socket.authorizationError;
-  return error instanceof Error ? error.message : String(error);
 }

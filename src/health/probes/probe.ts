@@ -1,8 +1,8 @@
 import type { ProbeConfig } from "../../config/config.js";
 import type { Clock } from "../../lib/clock.js";
-import { UserError } from "../../lib/errors.js";
 import type { ProbeResult } from "../health.js";
 import { type Attempt, runAttempt } from "./attempt.js";
+import { probeExec } from "./exec.js";
 import type { ProbeFiles } from "./files.js";
 import { probeHttp } from "./http.js";
 import { probeHttps } from "./https.js";
@@ -12,6 +12,10 @@ import { probeTcp } from "./tcp.js";
 export interface ProbeTarget {
   /** IPv4 or IPv6 literal. */
   readonly address: string;
+  /** The endpoint that asks, which a program is told. */
+  readonly fqdn?: string;
+  /** Likewise the target. */
+  readonly target?: string;
 }
 
 /**
@@ -22,7 +26,8 @@ export type RunProbe = (target: ProbeTarget, config: ProbeConfig, signal?: Abort
 
 /** The probes of this version, by the `type` of their configuration. */
 export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
-  function begin(address: string, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
+  function begin(target: ProbeTarget, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
+    const { address } = target;
     switch (config.type) {
       case "https":
         return probeHttps(address, config, files, clock, attempt);
@@ -32,19 +37,20 @@ export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
         return probeTcp(address, config, attempt);
       case "none":
         return attempt.end("ok", "not probed");
-      default:
-        throw new UserError(`probes of type ${config.type} do not exist`, "PROBE_TYPE_UNKNOWN");
+      case "exec":
+        return probeExec(target, config, attempt);
     }
   }
-  return ({ address }, config, signal) =>
-    runAttempt(clock, config.timeoutMs, signal, (attempt) => begin(address, config, attempt));
+  return (target, config, signal) =>
+    runAttempt(clock, config.timeoutMs, signal, (attempt) => begin(target, config, attempt));
 }
 
 /**
  * Equal for two probes that would find the same: same address and everything that goes into the request. When and
- * how often to probe, and what to conclude, may differ.
+ * how often to probe, and what to conclude, may differ. A program is told its target, and so is never shared.
  */
-export function probeKey(address: string, config: ProbeConfig): string {
-  const { intervalMs, recheckMs, rise, fall, ...request } = config;
-  return JSON.stringify([address, Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))]);
+export function probeKey({ address, fqdn, target }: ProbeTarget, config: ProbeConfig): string {
+  const { intervalMs, recheckMs, rise, fall, thresholds, flap, tripwire, ...request } = config;
+  const whose = config.type === "exec" ? [fqdn ?? "", target ?? ""] : [];
+  return JSON.stringify([address, ...whose, Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

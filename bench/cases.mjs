@@ -1,0 +1,222 @@
+/**
+ * What is measured, and what is asked of it.
+ *
+ * A *group* is measured together: its *lanes* take turns, round after round (A B C A B C), so that whatever else the
+ * machine does hits all alike. A *case* is one figure drawn from the medians of a group's lanes, with its bar.
+ */
+
+/** Queries a second of the cases that compare latency and CPU at a given load. */
+const STEADY_RATE = 30_000;
+/** Legitimate queries a second beside the flood. */
+const FLOODED_RATE = 5_000;
+/** Changes a second whose way to the wire is timed: far enough apart that each is seen before the next. */
+const TIMED_CHANGES = 100;
+/** Changes a second that throughput is to survive. */
+const MANY_CHANGES = 1_000;
+/** Zones of the case of many. */
+export const MANY_ZONES = 10_000;
+
+/**
+ * Lanes by group. `server` is a key of SERVERS; `queries` a kind of QUERY_KINDS; `load` more arguments for load.c;
+ * `changes`, a second, are made meanwhile, `watch` times them; `zones` are served, and asked uniformly.
+ */
+export const GROUPS = {
+  a: {
+    title: "A query, three addresses, saturated",
+    lanes: Object.fromEntries(
+      ["echo", "livezone", "gdnsd", "knot", "nsd", "bind"].map((server) => [server, { server, queries: "a" }]),
+    ),
+  },
+  cookie: {
+    title: "EDNS and client cookie, saturated",
+    lanes: { livezone: { server: "livezone", queries: "cookie" }, gdnsd: { server: "gdnsd", queries: "cookie" } },
+  },
+  nxdomain: {
+    title: "NXDOMAIN, random names, saturated",
+    lanes: { livezone: { server: "livezone", queries: "nxdomain" }, gdnsd: { server: "gdnsd", queries: "nxdomain" } },
+  },
+  mixed: {
+    title: "What a resolver farm sends, saturated",
+    lanes: { livezone: { server: "livezone", queries: "mixed" }, gdnsd: { server: "gdnsd", queries: "mixed" } },
+  },
+  steady: {
+    title: `A query at ${STEADY_RATE} queries/s`,
+    lanes: Object.fromEntries(
+      ["livezone", "gdnsd"].map((server) => [server, { server, queries: "a", load: ["--rate", String(STEADY_RATE)] }]),
+    ),
+  },
+  zones: {
+    title: `${MANY_ZONES} zones against one, saturated`,
+    lanes: {
+      "1 zone": { server: "livezone", queries: "a" },
+      "many zones": { server: "livezone", queries: "zones", zones: MANY_ZONES },
+    },
+  },
+  change: {
+    title: "Health change to changed answer",
+    lanes: {
+      idle: {
+        server: "driver",
+        queries: "a",
+        load: ["--sockets", "1", "--outstanding", "1"],
+        changes: TIMED_CHANGES,
+        watch: true,
+      },
+      saturated: { server: "driver", queries: "a", changes: TIMED_CHANGES, watch: true },
+    },
+  },
+  churn: {
+    title: `${MANY_CHANGES} changes of health a second, saturated`,
+    lanes: {
+      "no changes": { server: "driver", queries: "a" },
+      changes: { server: "driver", queries: "a", changes: MANY_CHANGES },
+    },
+  },
+  dgram: {
+    title: "Node's dgram in place of the native part, saturated",
+    lanes: { echo: { server: "echo", queries: "a" }, dgram: { server: "dgram", queries: "a" } },
+  },
+  memory: { title: "Resident memory, demo zone", lanes: { livezone: { server: "demo", queries: "demo", rss: true } } },
+  flood: {
+    title: `${FLOODED_RATE} queries/s beside malformed packets at full speed`,
+    lanes: {
+      flooded: { server: "livezone", queries: "a", load: ["--rate", String(FLOODED_RATE)], flood: "malformed" },
+    },
+  },
+};
+
+/** The figures of one run; each lane has the median of each. */
+export const FIGURES = {
+  qps: { title: "queries/s", of: (run) => run.qps },
+  cpuUsPerQuery: { title: "CPU µs/query", of: (run) => run.cpuUsPerQuery },
+  p50Us: { title: "p50 µs", of: (run) => run.latencyUs.p50 },
+  p99Us: { title: "p99 µs", of: (run) => run.latencyUs.p99 },
+  answeredShare: { title: "answered", of: (run) => (run.sent ? (run.sent - run.lost) / run.sent : null) },
+  changeP99Ms: { title: "change p99 ms", of: (run) => run.change?.p99Ms ?? null },
+  rssMb: { title: "RSS MB", of: (run) => run.rssMb ?? null },
+};
+
+/** A figure of lane `mine` over that of lane `theirs`. */
+const ratio = (figure, mine, theirs) => ({
+  unit: "ratio",
+  lanes: [mine, theirs],
+  value: (medians) => medians[mine][figure] / medians[theirs][figure],
+});
+
+/** A figure of one lane as it is. */
+const figure = (name, unit, lane) => ({ unit, lanes: [lane], value: (medians) => medians[lane][name] });
+
+const atLeast = (bar, goal) => ({ better: "higher", bar, goal });
+const atMost = (bar, goal) => ({ better: "lower", bar, goal });
+
+/** Every case by name. Those without a bar are run only when they are named. */
+export const CASES = {
+  "a-gdnsd": {
+    group: "a",
+    title: "A query, 3 addresses, saturated: queries/s against gdnsd",
+    ...ratio("qps", "livezone", "gdnsd"),
+    ...atLeast(0.9, 1.05),
+  },
+  "a-echo": {
+    group: "a",
+    title: "the same against the bare C echo",
+    ...ratio("qps", "livezone", "echo"),
+    ...atLeast(0.95, 1),
+  },
+  ...Object.fromEntries(
+    [
+      ["knot", "Knot"],
+      ["nsd", "NSD"],
+      ["bind", "BIND"],
+    ].map(([server, title]) => [
+      `a-${server}`,
+      {
+        group: "a",
+        title: `the same against ${title}`,
+        ...ratio("qps", "livezone", server),
+        ...atLeast(1.2, 2),
+      },
+    ]),
+  ),
+  cookie: {
+    group: "cookie",
+    title: "EDNS + client cookie: queries/s against gdnsd",
+    ...ratio("qps", "livezone", "gdnsd"),
+    ...atLeast(0.85, 1),
+  },
+  nxdomain: {
+    group: "nxdomain",
+    title: "NXDOMAIN with random names: queries/s against gdnsd",
+    ...ratio("qps", "livezone", "gdnsd"),
+    ...atLeast(0.85, 1),
+  },
+  mixed: {
+    group: "mixed",
+    title: "Mixed queries: queries/s against gdnsd",
+    ...ratio("qps", "livezone", "gdnsd"),
+    better: "higher",
+  },
+  cpu: {
+    group: "steady",
+    title: `CPU per query at ${STEADY_RATE.toLocaleString("en")} queries/s: against gdnsd`,
+    ...ratio("cpuUsPerQuery", "livezone", "gdnsd"),
+    ...atMost(1.35, 1.1),
+  },
+  latency: {
+    group: "steady",
+    title: `latency p99 at ${STEADY_RATE.toLocaleString("en")} queries/s: against gdnsd`,
+    ...ratio("p99Us", "livezone", "gdnsd"),
+    ...atMost(1.5, 1),
+  },
+  zones: {
+    group: "zones",
+    title: `${MANY_ZONES.toLocaleString("en")} zones against 1 zone: queries/s`,
+    ...ratio("qps", "many zones", "1 zone"),
+    ...atLeast(0.85, 0.95),
+  },
+  "change-idle": {
+    group: "change",
+    title: "health change to changed answer on the wire, p99, otherwise idle",
+    ...figure("changeP99Ms", "ms", "idle"),
+    ...atMost(2, 1),
+  },
+  "change-saturated": {
+    group: "change",
+    title: "the same, saturated",
+    ...figure("changeP99Ms", "ms", "saturated"),
+    ...atMost(2, 1),
+  },
+  churn: {
+    group: "churn",
+    title: `${MANY_CHANGES.toLocaleString("en")} changes/s of health while saturated: queries/s kept`,
+    ...ratio("qps", "changes", "no changes"),
+    ...atLeast(0.9, 0.97),
+  },
+  dgram: {
+    group: "dgram",
+    title: "dgram fallback: queries/s against the bare C echo",
+    ...ratio("qps", "dgram", "echo"),
+    ...atLeast(0.16, 0.2),
+  },
+  memory: {
+    group: "memory",
+    title: "resident memory, demo zone, one worker",
+    ...figure("rssMb", "MB", "livezone"),
+    ...atMost(110, 80),
+  },
+  flood: {
+    group: "flood",
+    title: `${FLOODED_RATE.toLocaleString("en")} queries/s beside a flood of malformed packets: answered`,
+    ...figure("answeredShare", "share", "flooded"),
+    ...atLeast(0.999, 0.9999),
+  },
+};
+
+/** `goal`, `pass`, `fail`; for what has no bar `info`, and `missing` where a server is not installed. */
+export function verdictOf({ better, bar, goal }, value) {
+  if (value === null || !Number.isFinite(value)) return "missing";
+  if (bar === undefined) return "info";
+  const meets = (limit) => (better === "higher" ? value >= limit : value <= limit);
+  if (meets(goal)) return "goal";
+  return meets(bar) ? "pass" : "fail";
+}

@@ -1,0 +1,91 @@
+/**
+ * livezone's answering threads, table and compiler without probes and without the command line, for what cannot be
+ * measured from outside: changes of health at known moments, and `dgram` on a machine that has the native part.
+ *
+ *   node bench/driver.mjs --config FILE [--dgram]
+ *
+ * Started with an IPC channel. `{ perSecond, seconds }` makes the first endpoint of the first zone lose a target and
+ * get it back in turn, so often a second: compiled and posted by the main thread, as a change of health is. Answered,
+ * when all are made, with `{ changes: [[nanoseconds, addresses], ...] }`: CLOCK_MONOTONIC right before each change
+ * was compiled, and the number of addresses that are answered after it.
+ */
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { publishZone } from "../dist/answers/publish.js";
+import { createLogger } from "../dist/lib/logger.js";
+import { prepare } from "../dist/prepare.js";
+import { createAnswering } from "../dist/transport/answering.js";
+
+const { values: options } = parseArgs({
+  options: { config: { type: "string" }, dgram: { type: "boolean", default: false } },
+});
+
+const { config, zones } = prepare(options.config);
+
+/** What an endpoint answers with its first `count` targets up. */
+function answerable({ targets }, count = targets.length) {
+  const addresses = targets
+    .slice(0, count)
+    .flatMap(({ id, addresses }) => addresses.map((address) => ({ target: id, address })));
+  return { mode: "healthy", addresses, upTargets: count };
+}
+
+/**
+ * Milliseconds between two looks at what is due, for the many changes: waking a thread a thousand times a second costs
+ * several percent of a core by itself, which is no cost of the changes.
+ */
+const TICK_MS = 4;
+
+const published = zones.map((zone, index) => {
+  const everything = config.zones[index].endpoints.map((endpoint) => [endpoint.fqdn, answerable(endpoint)]);
+  return publishZone(zone, new Map(everything), Date.now());
+});
+const currentZones = () => published.map((zone) => zone.compile());
+const answering = createAnswering({
+  workers: config.workers,
+  log: createLogger({ level: "error" }),
+  currentZones,
+  ...(options.dgram ? { batch: { reason: "asked for by the benchmark" } } : {}),
+});
+answering.load(currentZones());
+await answering.listen(config.listen);
+answering.setReady();
+
+const [zone] = published;
+const [value] = zones[0].endpoints;
+const [endpoint] = config.zones[0].endpoints;
+
+async function change({ perSecond, seconds }) {
+  const all = endpoint.targets.length;
+  const total = Math.round(perSecond * seconds);
+  const gapMs = 1000 / perSecond;
+  const startMs = performance.now();
+  const changes = [];
+  const timer = setInterval(makeDue, Math.max(TICK_MS, gapMs));
+  let finish;
+  const finished = new Promise((resolve) => (finish = resolve));
+
+  function makeDue() {
+    // Few enough to be timed: never two at once, or the first could not be seen.
+    const due = gapMs > TICK_MS ? changes.length + 1 : Math.min(total, (performance.now() - startMs) / gapMs);
+    while (changes.length < Math.floor(due)) {
+      const count = changes.length % 2 === 0 ? all - 1 : all;
+      changes.push([String(process.hrtime.bigint()), count]);
+      put(count);
+    }
+    if (changes.length === total) finish();
+  }
+  await finished;
+  clearInterval(timer);
+  put(all);
+  return changes;
+}
+
+function put(count) {
+  const update = zone.update(value, answerable(endpoint, count), Date.now());
+  if (update !== undefined) answering.update(update);
+}
+
+process.on("message", (wanted) => void change(wanted).then((changes) => process.send({ changes })));
+process.once("disconnect", () => process.exit(0));
+process.once("SIGTERM", () => void answering.stop(0).then(() => process.exit(0)));

@@ -1,0 +1,226 @@
+/** Runs the lanes of a group in turn: starts their servers on one core, and the load on the other. */
+import { spawn, spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { FIGURES } from "./cases.mjs";
+import { DEMO_NAME, setUpDemo } from "./demo.mjs";
+import { QUERY_KINDS, queryLine } from "./queries.mjs";
+import { ADDRESSES, NAME, residentMb, startServer, zoneNames } from "./servers.mjs";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const SERVER_CORE = 0;
+const LOAD_CORE = 1;
+
+/** Seconds of load before the measured span, so that every server is warm. */
+const WARMUP_S = 0.3;
+/** Seconds by which changes begin after the load and end before it, so that each is seen. */
+const CHANGES_AFTER_S = 0.2;
+/** Seconds that resident memory is watched after the load. */
+const MEMORY_S = 2;
+
+/** Compiles the C programs and opens what servers probe. `folder` is for all files; `cleanUp` ends and forgets all. */
+export async function createBench({ folder, seconds, livezoneCommand }) {
+  const cleanups = [];
+  const load = compile(folder, "load");
+  const context = { echo: compile(folder, "echo"), livezoneCommand };
+  context.targetPort = await listenForProbes(cleanups);
+  for (const kind of Object.keys(QUERY_KINDS)) writeQueries(folder, kind, QUERY_KINDS[kind](NAME));
+  writeQueries(folder, "demo", QUERY_KINDS.a(DEMO_NAME));
+  return {
+    /** Every lane `rounds` times, in turn. @returns medians and runs by lane; a lane whose server is missing has none */
+    async measureGroup(lanes, rounds) {
+      const servers = await startServers(lanes);
+      try {
+        const runs = Object.fromEntries(Object.keys(servers).map((lane) => [lane, []]));
+        for (let round = 0; round < rounds; round += 1) {
+          for (const [lane, server] of Object.entries(servers)) runs[lane].push(await run(lanes[lane], server));
+        }
+        const medians = Object.fromEntries(Object.entries(runs).map(([lane, list]) => [lane, mediansOf(list)]));
+        return { medians, runs };
+      } finally {
+        await cleanUp(1);
+      }
+    },
+    cleanUp: () => cleanUp(0),
+  };
+
+  async function cleanUp(keep) {
+    for (const cleanup of cleanups.splice(keep).reverse()) await cleanup();
+  }
+
+  /** Starts each server once, however many lanes it is in. */
+  async function startServers(lanes) {
+    const started = new Map();
+    const servers = {};
+    for (const [lane, { server: name, zones = 1, queries }] of Object.entries(lanes)) {
+      const key = `${name}-${zones}`;
+      if (!started.has(key)) started.set(key, await start(name, zones));
+      const server = started.get(key);
+      if (server !== undefined) servers[lane] = server;
+      if (queries === "zones") {
+        const lines = zoneNames(zones).flatMap((zone) => QUERY_KINDS.a(`api.${zone}`));
+        writeQueries(folder, "zones", lines);
+      }
+    }
+    return servers;
+  }
+
+  async function start(name, zones) {
+    const own = { ...context, zones, folder: join(folder, `${name}-${zones}`), port: await freePort() };
+    cleanups.push(() => rmSync(own.folder, { recursive: true, force: true }));
+    try {
+      let program = name;
+      if (name === "demo") {
+        program = "livezone";
+        const { configFile, stop } = await setUpDemo({ ...own, freePort });
+        cleanups.push(stop);
+        own.configFile = configFile;
+      }
+      const asked = name === "demo" ? DEMO_NAME : NAME;
+      const server = await startServer(program, own, SERVER_CORE, (port) => answers(port, asked));
+      if (server === undefined) console.error(`bench: ${name} is not installed and is left out`);
+      else cleanups.push(server.stop);
+      return server;
+    } catch (error) {
+      console.error(`bench: ${error.message}\nbench: ${name} is left out`);
+      return undefined;
+    }
+  }
+
+  /** One run of a lane; the runner itself stays idle meanwhile. */
+  async function run(lane, server) {
+    const more = [...(lane.load ?? [])];
+    const watchFile = join(folder, "watched");
+    if (lane.watch) more.push("--watch", watchFile);
+    if (lane.flood) more.push("--flood", join(folder, `${lane.flood}.txt`));
+    const args = ["--port", server.port, "--queries", join(folder, `${lane.queries}.txt`), ...more];
+    args.push("--seconds", seconds, "--warmup", WARMUP_S, ...server.pids.flatMap((pid) => ["--pid", pid]));
+    const loaded = runLoad(load, args);
+    const changed = lane.changes ? makeChanges(server, lane) : undefined;
+    const result = await loaded;
+    const changes = await changed;
+    if (lane.watch) result.change = timesOf(changes, readFileSync(watchFile, "utf8"));
+    if (lane.rss) result.rssMb = await watchMemory(server);
+    return result;
+  }
+
+  async function makeChanges({ child }, { changes, watch }) {
+    const span = WARMUP_S + seconds;
+    if (watch) await delay(CHANGES_AFTER_S * 1000);
+    child.send({ perSecond: changes, seconds: watch ? span - 2 * CHANGES_AFTER_S : span });
+    const [answer] = await once(child, "message");
+    return answer.changes;
+  }
+}
+
+function compile(folder, name) {
+  const target = join(folder, `bin-${name}`);
+  const { status, stderr, error } = spawnSync("cc", ["-std=c11", "-O2", "-o", target, join(here, `${name}.c`)], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`cannot compile bench/${name}.c: ${error?.message ?? stderr}`);
+  return target;
+}
+
+function writeQueries(folder, kind, lines) {
+  writeFileSync(join(folder, `${kind}.txt`), `${lines.join("\n")}\n`);
+}
+
+/** A port that is free for UDP now; that of TCP is as good as certain to be. */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket("udp4").once("error", reject);
+    socket.bind(0, "127.0.0.1", () => {
+      const { port } = socket.address();
+      socket.close(() => resolve(port));
+    });
+  });
+}
+
+/** Accepts connections on all target addresses, so that gdnsd's probes pass. */
+async function listenForProbes(cleanups) {
+  const servers = [];
+  let port = 0;
+  for (const address of ADDRESSES) {
+    const server = createServer((socket) => socket.on("error", () => {}).end());
+    await new Promise((resolve, reject) => server.once("error", reject).listen(port, address, resolve));
+    port = server.address().port;
+    servers.push(server);
+  }
+  cleanups.push(() => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))));
+  return port;
+}
+
+/** Whether a server answers for the name that is asked: NOERROR and three answers, or the echo of them. */
+function answers(port, name) {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4");
+    const finish = (result) => {
+      clearTimeout(timer);
+      socket.close(() => resolve(result));
+    };
+    const timer = setTimeout(() => finish(false), 300);
+    socket.on("error", () => finish(false));
+    socket.on("message", (reply) => finish((reply[3] & 15) === 0 && reply.readUInt16BE(6) === ADDRESSES.length));
+    socket.send(Buffer.from(queryLine({ name }), "hex"), port, "127.0.0.1");
+  });
+}
+
+function runLoad(load, args) {
+  const child = spawn("taskset", ["-c", LOAD_CORE, load, ...args].map(String), {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk));
+    child.once("error", reject);
+    child.once("close", (code) =>
+      code === 0 ? resolve(JSON.parse(text)) : reject(new Error(`load ended with ${code}`)),
+    );
+  });
+}
+
+/** How long each change took until a reply had the new number of addresses. */
+function timesOf(changes, text) {
+  const seen = text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => line.split(" "))
+    .map(([atNs, count]) => ({ atNs: BigInt(atNs), count: Number(count) }));
+  let next = 0;
+  const times = changes.map(([text, count]) => {
+    const atNs = BigInt(text);
+    while (next < seen.length && seen[next].atNs < atNs) next += 1;
+    const found = seen.slice(next, next + 1000).find((event) => event.count === count);
+    return found === undefined ? Number.POSITIVE_INFINITY : Number(found.atNs - atNs) / 1e6;
+  });
+  times.sort((a, b) => a - b);
+  const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? null;
+  return { changes: times.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: times.at(-1) ?? null };
+}
+
+/** The median of what is resident over some seconds, in which probes go on. */
+async function watchMemory({ pids }) {
+  const samples = [];
+  for (let i = 0; i < MEMORY_S * 5; i += 1) {
+    await delay(200);
+    samples.push(residentMb(pids));
+  }
+  return median(samples);
+}
+
+function mediansOf(runs) {
+  return Object.fromEntries(Object.entries(FIGURES).map(([key, { of }]) => [key, median(runs.map(of))]));
+}
+
+export function median(numbers) {
+  const sorted = numbers.filter((number) => number !== null).sort((a, b) => a - b);
+  if (sorted.length === 0) return null;
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

@@ -1,0 +1,248 @@
+/*
+ * The status page's script. It is text here, since it runs in browsers only; a test runs it in one. It writes what
+ * it got as text nodes, never as HTML, and keeps the token in the page's memory alone.
+ */
+
+/** The status page's script. */
+export const PAGE_SCRIPT = String.raw`"use strict";
+(() => {
+  const MAX_ENDPOINTS = 200;
+  const MAX_EVENTS = 50;
+  const REFRESH_MS = 5000;
+  const MIN_PAUSE_MS = 300;
+  const byId = (id) => document.getElementById(id);
+  let status;
+  let skewMs = 0;
+  let isConnected = false;
+
+  function make(tag, className, ...children) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    element.append(...children);
+    return element;
+  }
+  const badge = (text, kind) => make("span", "badge " + kind, text);
+
+  function ago(atMs) {
+    const seconds = Math.max(0, Math.round((Date.now() + skewMs - atMs) / 1000));
+    if (seconds < 120) return seconds + " s";
+    if (seconds < 7200) return Math.round(seconds / 60) + " min";
+    if (seconds < 172800) return Math.round(seconds / 3600) + " h";
+    return Math.round(seconds / 86400) + " d";
+  }
+  const clockTime = (atMs) => new Date(atMs).toLocaleTimeString([], { hour12: false });
+
+  const MODES = {
+    healthy: ["healthy", "good"],
+    "fail-open": ["fail-open: too few targets are up", "bad"],
+    none: ["no answer", "bad"],
+  };
+  const HEALTH = { up: "good", down: "bad", unknown: "warn" };
+
+  function overrideText(override) {
+    const until = override.expiresAtMs ? " until " + clockTime(override.expiresAtMs) : "";
+    return [override.kind + until, override.reason, override.author && "by " + override.author].filter(Boolean).join(", ");
+  }
+
+  function actionsOf(endpoint, target) {
+    const actions = [];
+    const kind = target.override && target.override.kind;
+    if (kind === "drained") actions.push(["undrain", {}]);
+    else if (kind) actions.push(["unforce", {}]);
+    else {
+      actions.push(["drain", {}]);
+      actions.push(["force", { health: target.addresses.some((address) => address.health === "up") ? "down" : "up" }]);
+    }
+    return actions.map(([action, body]) => {
+      const button = make("button", "", body.health ? action + " " + body.health : action);
+      button.type = "button";
+      button.dataset.key = endpoint.endpoint + " " + target.id + " " + action;
+      button.addEventListener("click", () => act(endpoint, target.id, action, body));
+      return button;
+    });
+  }
+
+  function rowsOf(endpoint, target, canAct) {
+    return target.addresses.map((address, index) => {
+      const row = make("tr", "");
+      const cell = (className, ...children) => row.append(make("td", className, ...children));
+      cell("", index === 0 ? target.id : "");
+      cell("address", address.address);
+      cell("", badge(address.health, HEALTH[address.health]));
+      cell("", address.answered ? "yes" : make("span", "soft", "no"));
+      cell("", ...(index === 0 && target.override ? [badge(overrideText(target.override), "warn")] : []));
+      const last = address.last;
+      cell("soft wrap", last ? last.reason + " (" + Math.round(last.durationMs) + " ms)" : "no result yet");
+      cell("soft", ago(address.sinceMs));
+      if (canAct) cell("", ...(index === 0 ? actionsOf(endpoint.endpoint, target) : []));
+      return row;
+    });
+  }
+
+  function cardOf(endpoint, canAct) {
+    const mode = MODES[endpoint.mode] || [endpoint.mode, "warn"];
+    const head = make("div", "",
+      make("h3", "", endpoint.endpoint),
+      make("span", "soft", "port " + endpoint.port + ", TTL " + endpoint.ttl + " s"),
+      badge(mode[0], mode[1]),
+      make("span", "soft", endpoint.upTargets + " of " + endpoint.targets.length + " available"));
+    const titles = ["target", "address", "health", "answered", "override", "last probe", "since"];
+    if (canAct) titles.push("");
+    const header = make("tr", "", ...titles.map((title) => {
+      const cell = make("th", "", title);
+      cell.scope = "col";
+      return cell;
+    }));
+    const body = make("tbody", "", ...endpoint.targets.flatMap((target) => rowsOf(endpoint, target, canAct)));
+    const answers = make("p", "answers", endpoint.answers.length ? "→ " + endpoint.answers.join("  ") : "→ nothing");
+    return make("article", "", head, make("table", "", make("thead", "", header), body), answers);
+  }
+
+  function matches(endpoint, words) {
+    if (words.length === 0) return true;
+    const text = [endpoint.endpoint, ...endpoint.targets.flatMap((target) => [
+      target.id, target.override ? target.override.kind : "",
+      ...target.addresses.flatMap((address) => [address.address, address.health]),
+    ])].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  }
+
+  function draw() {
+    if (!status) return;
+    const canAct = status.writable && byId("token").value !== "";
+    const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const parts = [];
+    let shown = 0;
+    let left = 0;
+    for (const zone of status.zones) {
+      const found = zone.endpoints.filter((endpoint) => matches(endpoint, words));
+      // What needs a person comes first.
+      found.sort((a, b) => (a.mode === "healthy") - (b.mode === "healthy"));
+      const fitting = found.slice(0, Math.max(0, MAX_ENDPOINTS - shown));
+      shown += fitting.length;
+      left += found.length - fitting.length;
+      if (fitting.length === 0 && words.length > 0) continue;
+      parts.push(make("h2", "", zone.zone + " ", make("span", "soft", "serial " + zone.serial)));
+      parts.push(...fitting.map((endpoint) => cardOf(endpoint, canAct)));
+    }
+    if (left > 0) parts.push(make("p", "soft", left + " more endpoints: narrow the filter"));
+    if (parts.length === 0) parts.push(make("p", "soft", "nothing matches"));
+    const focused = document.activeElement && document.activeElement.dataset.key;
+    byId("zones").replaceChildren(...parts);
+    if (focused) {
+      const same = [...byId("zones").querySelectorAll("button")].find((button) => button.dataset.key === focused);
+      if (same) same.focus();
+    }
+    byId("token").disabled = !status.writable;
+    byId("token").placeholder = status.writable ? "read-only without" : "read-only: no admin.tokenFile";
+    drawServer();
+  }
+
+  function drawServer() {
+    const problems = [];
+    if (!isConnected) problems.push("No connection to the server: what follows may be old.");
+    if (status) {
+      byId("server").textContent = "version " + status.version + ", running for " + ago(status.startedMs) +
+        (status.ready ? "" : ", waiting for the first round of probes");
+      if (status.isolated) problems.push("The prober seems cut off from every target: the last answers are held.");
+      if (!status.lastReload.ok) problems.push("The last reload was refused: the configuration before it is in force.");
+      for (const zone of status.zones) {
+        const bad = zone.endpoints.filter((endpoint) => endpoint.mode !== "healthy");
+        if (status.ready && bad.length > 0) {
+          problems.push(zone.zone + ": " + bad.length + (bad.length === 1 ? " endpoint has" : " endpoints have") + " too few targets up.");
+        }
+      }
+    }
+    byId("alarm").hidden = problems.length === 0;
+    byId("alarm").textContent = problems.join(" ");
+  }
+
+  async function fetchStatus() {
+    const reply = await fetch("/api/v1/status", { cache: "no-store" });
+    if (!reply.ok) throw new Error("status " + reply.status);
+    status = await reply.json();
+    skewMs = status.nowMs - Date.now();
+  }
+
+  let busy = false;
+  let again = false;
+  async function refresh() {
+    if (busy) {
+      again = true;
+      return;
+    }
+    busy = true;
+    again = false;
+    try {
+      await fetchStatus();
+      draw();
+    } catch {
+      drawServer();
+    }
+    setTimeout(() => {
+      busy = false;
+      if (again) refresh();
+    }, MIN_PAUSE_MS);
+  }
+
+  async function act(endpoint, target, action, body) {
+    const verdict = byId("verdict");
+    verdict.textContent = action + " " + target + " …";
+    const path = "/api/v1/endpoints/" + encodeURIComponent(endpoint) + "/targets/" + encodeURIComponent(target) + "/" + action;
+    try {
+      const reply = await fetch(path, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: "Bearer " + byId("token").value },
+        body: JSON.stringify({ ...body, author: "status page" }),
+      });
+      const said = await reply.json();
+      if (!reply.ok) verdict.textContent = said.error.message;
+      else if (action === "drain") {
+        verdict.textContent = said.safeAtMs ? target + " can be stopped from " + clockTime(said.safeAtMs) : target + " is answered still";
+      } else verdict.textContent = action + " " + target + ": done";
+    } catch (error) {
+      verdict.textContent = String(error.message || error);
+    }
+    refresh();
+  }
+
+  const TEXTS = {
+    health: (e) => e.endpoint + ": " + e.target + " (" + e.address + ") went " + e.to + ": " + e.reason + (e.answered ? ", answered" : ", not answered"),
+    answers: (e) => e.endpoint + " answers " + (e.answers.join(", ") || "nothing") + (e.mode === "healthy" ? "" : " (" + e.mode + ")"),
+    override: (e) => e.endpoint + ": " + e.target + (e.override ? " is " + overrideText(e.override) : " is left to its health again"),
+    reload: (e) => (e.ok ? "configuration reloaded" : "reload refused"),
+    isolation: (e) => (e.isolated ? "the prober seems cut off" : "the prober is connected again"),
+    ready: () => "queries are answered",
+  };
+
+  function note(event) {
+    const list = byId("events");
+    const text = TEXTS[event.type];
+    const item = make("li", "", make("time", "", clockTime(event.atMs)), text ? text(event) : event.type);
+    for (const none of list.querySelectorAll(".none")) none.remove();
+    list.prepend(item);
+    while (list.children.length > MAX_EVENTS) list.lastChild.remove();
+  }
+
+  const source = new EventSource("/api/v1/events");
+  source.addEventListener("open", () => {
+    isConnected = true;
+    refresh();
+  });
+  source.addEventListener("error", () => {
+    isConnected = false;
+    drawServer();
+  });
+  for (const type of Object.keys(TEXTS)) {
+    source.addEventListener(type, (message) => {
+      note(JSON.parse(message.data));
+      refresh();
+    });
+  }
+  source.addEventListener("reset", refresh);
+  setInterval(refresh, REFRESH_MS);
+  byId("filter").addEventListener("input", draw);
+  byId("token").addEventListener("input", draw);
+  refresh();
+})();
+`;

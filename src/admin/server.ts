@@ -1,0 +1,223 @@
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Registry } from "prom-client";
+import { z } from "zod";
+import { messageOf, UserError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { type Denial, judgeHost, judgeToken } from "./authority.js";
+import { type Control, REFUSALS, ReloadRefusedError } from "./control.js";
+import type { EventLog } from "./event-log.js";
+import type { EventStreams } from "./event-stream.js";
+import { openApiText } from "./openapi.js";
+import { STATUS_PAGE } from "./page.js";
+import { BadDuration, type Entry, ROUTES, type Route } from "./routes.js";
+
+/** What the routes read and tell. */
+export interface AdminSource {
+  readonly registry: Registry;
+  /** Whether queries are answered. */
+  isReady(): boolean;
+  readonly control: Control;
+  readonly events: EventLog;
+  readonly streams: EventStreams;
+  readonly log: Logger;
+  readonly version: string;
+  /** Called once for every reply. */
+  requestServed(request: { readonly entry: Entry; readonly status: number }): void;
+}
+
+/** How requests come in, and what they may do. */
+export interface EntryPoint {
+  readonly entry: Entry;
+  /** HTTP: file with the token that lets a request change state; absent = none may. */
+  readonly tokenFile?: string;
+  /** HTTP: names in the Host header that are right besides the usual ones; lower case. */
+  readonly hostNames?: readonly string[];
+  /** Milliseconds until a request must be there whole, and until an idle connection is closed. Default 10,000. */
+  readonly patienceMs?: number;
+}
+
+/** Octets of a request's body: the longest right one has below 600. */
+const MAX_BODY_OCTETS = 4_096;
+
+/** Characters of a path that are logged. */
+const MAX_LOGGED_PATH = 200;
+
+/** Connections at once on one way in, streams of events among them. */
+const MAX_CONNECTIONS = 1_500;
+
+/** The header by which clients learn the server's version. */
+export const VERSION_HEADER = "livezone-version";
+
+/** Sets up the routes for one way in; the caller makes it listen. */
+export async function createAdminServer(source: AdminSource, point: EntryPoint): Promise<FastifyInstance> {
+  const { patienceMs = 10_000 } = point;
+  const server = Fastify({
+    bodyLimit: MAX_BODY_OCTETS,
+    forceCloseConnections: true,
+    connectionTimeout: patienceMs,
+    requestTimeout: patienceMs,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 255 },
+    frameworkErrors: (error, _request, reply) => sendError(reply, 400, "BAD_REQUEST", error.message),
+  });
+  server.server.maxConnections = MAX_CONNECTIONS;
+
+  server.addHook("onRequest", async (request, reply) => {
+    reply.header(VERSION_HEADER, source.version);
+    reply.header("x-content-type-options", "nosniff");
+    reply.header("cache-control", "no-store");
+    const denial = judge(request, point);
+    if (denial !== undefined) return deny(reply, denial);
+  });
+  server.addHook("onResponse", async (request, reply) => {
+    const { statusCode: status, elapsedTime } = reply;
+    source.requestServed({ entry: point.entry, status });
+    source.log.debug(
+      {
+        entry: point.entry,
+        method: request.method,
+        path: request.url.slice(0, MAX_LOGGED_PATH),
+        status,
+        tookMs: Math.round(elapsedTime),
+        ...(point.entry === "http" ? { from: request.ip } : {}),
+      },
+      "admin request served",
+    );
+  });
+  server.setNotFoundHandler((_request, reply) =>
+    sendError(reply, 404, "NO_SUCH_ROUTE", "there is nothing here; /openapi.json lists what there is"),
+  );
+  server.setErrorHandler((error: FastifyError | UserError, request, reply) =>
+    answerError(error, request, reply, source.log),
+  );
+
+  addPlainRoutes(server, source);
+  for (const route of ROUTES) addRoute(server, source, point, route);
+  await server.ready();
+  return server;
+}
+
+/** In this order: whom it is for, then whether it may. */
+function judge({ method, headers }: FastifyRequest, point: EntryPoint): Denial | undefined {
+  // No browser comes by the socket, and its file permissions are the authorization.
+  if (point.entry === "socket") return undefined;
+  const stranger = judgeHost(headers.host, point.hostNames ?? []);
+  if (stranger !== undefined || method === "GET") return stranger;
+  return judgeToken(headers.authorization, point.tokenFile);
+}
+
+function deny(reply: FastifyReply, { status, code, message }: Denial): FastifyReply {
+  if (status === 401) reply.header("www-authenticate", 'Bearer realm="livezone"');
+  return sendError(reply, status, code, message);
+}
+
+function sendError(
+  reply: FastifyReply,
+  status: number,
+  code: string,
+  message: string,
+  problems?: readonly string[],
+): FastifyReply {
+  return reply
+    .code(status)
+    .type("application/json")
+    .send({ error: { code, message, ...(problems === undefined ? {} : { problems }) } });
+}
+
+/** Codes of what the HTTP library refuses, by status. */
+const HTTP_CODES: Readonly<Record<number, string>> = {
+  413: "BODY_TOO_LARGE",
+  415: "NOT_JSON",
+};
+
+function answerError(
+  error: FastifyError | UserError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): FastifyReply {
+  if (error instanceof UserError) {
+    const refused = Object.entries(REFUSALS).find(([code]) => code === error.code)?.[1];
+    const problems = error instanceof ReloadRefusedError ? error.problems : undefined;
+    if (refused !== undefined) return sendError(reply, refused, error.code, error.message, problems);
+  }
+  if (error instanceof BadDuration) return sendError(reply, 400, "BAD_REQUEST", error.message);
+  const status = ("statusCode" in error ? error.statusCode : undefined) ?? 500;
+  if (status >= 400 && status < 500) {
+    return sendError(reply, status, HTTP_CODES[status] ?? "BAD_REQUEST", error.message);
+  }
+  log.error({ error: messageOf(error), stack: error.stack, path: request.url }, "admin request failed");
+  return sendError(reply, 500, "INTERNAL", "that is a defect of livezone; its log says more");
+}
+
+/** Routes that do not take and give JSON. */
+function addPlainRoutes(server: FastifyInstance, source: AdminSource): void {
+  server.get("/", (_request, reply) =>
+    reply
+      .type("text/html; charset=utf-8")
+      .header("content-security-policy", STATUS_PAGE.policy)
+      .header("referrer-policy", "no-referrer")
+      .header("cross-origin-opener-policy", "same-origin")
+      .send(STATUS_PAGE.html),
+  );
+  server.get("/livez", (_request, reply) => reply.type("text/plain").send("ok\n"));
+  server.get("/readyz", (_request, reply) => {
+    const isReady = source.isReady();
+    return reply
+      .code(isReady ? 200 : 503)
+      .type("text/plain")
+      .send(isReady ? "ok\n" : "waiting for the first round of probes\n");
+  });
+  server.get("/metrics", async (_request, reply) =>
+    reply.type(source.registry.contentType).send(await source.registry.metrics()),
+  );
+  server.get("/openapi.json", (_request, reply) => reply.type("application/json").send(openApiText()));
+  server.get<{ Querystring: { since?: string | string[] } }>("/api/v1/events", (request, reply) => {
+    const { since } = request.query;
+    const lastId = request.headers["last-event-id"] ?? since;
+    if (!source.streams.open(reply.raw, lastId === undefined ? undefined : String(lastId))) {
+      sendError(reply, 503, "TOO_MANY_SUBSCRIBERS", "too many read the events already; come back later");
+      return;
+    }
+    reply.hijack();
+  });
+}
+
+function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoint, route: Route): void {
+  server.route<{ Params: { endpoint?: string; target?: string } }>({
+    method: route.method,
+    url: route.path.replace(/\{(\w+)\}/g, ":$1"),
+    async handler({ params, body }, reply) {
+      const parsed = (route.body ?? z.unknown()).safeParse(body ?? {});
+      if (!parsed.success) return sendError(reply, 400, "BAD_REQUEST", explain(parsed.error));
+      const name = { endpoint: nameOf(params.endpoint), target: nameOf(params.target) };
+      const { author } = parsed.data as { author?: string };
+      const given = await route.handle({
+        control: source.control,
+        name,
+        body: parsed.data,
+        author: author === undefined || author === "" ? point.entry : author,
+      });
+      return route.operation === "status" ? { ...(given as object), ...statusOf(source, point) } : given;
+    },
+  });
+}
+
+/** What only the admin layer knows of the status. */
+function statusOf(source: AdminSource, point: EntryPoint): { writable: boolean; lastEventId: string } {
+  return {
+    writable: point.entry === "socket" || point.tokenFile !== undefined,
+    lastEventId: source.events.lastId,
+  };
+}
+
+function nameOf(text: string | undefined): string {
+  return (text ?? "").toLowerCase().replace(/\.$/, "");
+}
+
+/** The first thing that is wrong with a body, in one sentence. */
+function explain({ issues }: z.ZodError): string {
+  const [issue] = issues;
+  const where = issue?.path.join(".") ?? "";
+  return `${where === "" ? "the body" : where}: ${issue?.message ?? "is not right"}`;
+}

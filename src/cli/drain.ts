@@ -1,0 +1,94 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Command } from "commander";
+import { type Drain, drainSchema, targetDetailSchema } from "../admin/schemas.js";
+import type { AdminClient } from "../client/admin.js";
+import { UserError } from "../lib/errors.js";
+import { askAdmin, author, openAdmin, targetPath } from "./admin.js";
+import { type CommandContext, EXIT } from "./exit.js";
+import { formatTime, type Output, paletteOf, writeJson } from "./output.js";
+import { asking, type OverrideCommandOptions, overrideBody, withOverrideOptions, withTarget } from "./overriding.js";
+
+/** Milliseconds between two steps of the progress line. */
+const STEP_MS = 200;
+
+/** Milliseconds between two looks whether the drain still holds. */
+const LOOK_EVERY_MS = 1_000;
+
+interface DrainOptions extends OverrideCommandOptions {
+  readonly wait?: boolean;
+}
+
+/** `livezone drain`: takes a target out of the answers, and says when it can be stopped. */
+export function addDrain(program: Command, context: CommandContext): void {
+  const command = program
+    .command("drain")
+    .description("take a target out of the answers, and say when its apiserver can be stopped")
+    .option("--wait", "return when it can be stopped: no cache that honours the TTL holds its address any more");
+  withOverrideOptions(withTarget(command)).action((endpoint: string, target: string, options: DrainOptions) =>
+    asking(context, () => drain(endpoint, target, options)),
+  );
+}
+
+async function drain(endpoint: string, target: string, options: DrainOptions): Promise<number> {
+  const client = openAdmin(options);
+  const body = overrideBody(options, author());
+  let said = await askAdmin(client, drainSchema, "POST", targetPath(endpoint, target, "drain"), body);
+  if (options.json !== true) process.stdout.write(describe(said));
+  if (options.wait === true) {
+    said = await waitUntilSafe(client, said, options.json === true ? undefined : process.stdout);
+    if (options.json !== true) process.stdout.write(`${target} can be stopped now\n`);
+  }
+  if (options.json === true) writeJson(process.stdout, said);
+  return EXIT.success;
+}
+
+function describe({ endpoint, target, nowMs, safeAtMs }: Drain): string {
+  const drained = `${target.id} of ${endpoint} is drained`;
+  if (safeAtMs === undefined) return `${drained}, but answered still: there is nothing else to answer\n`;
+  const leftMs = safeAtMs - nowMs;
+  if (leftMs <= 0) return `${drained}, and can be stopped now\n`;
+  return `${drained}, and can be stopped from ${formatTime(safeAtMs)} (in ${Math.ceil(leftMs / 1000)} s)\n`;
+}
+
+/**
+ * Waits until the target can be stopped, and looks all the while whether the drain still holds.
+ *
+ * @param output where progress is shown, if it is a terminal
+ * @throws UserError when somebody ended the drain, or the target is answered all the same
+ */
+async function waitUntilSafe(client: AdminClient, drained: Drain, output: Output | undefined): Promise<Drain> {
+  const { endpoint, target } = drained;
+  const isShown = output?.isTTY === true;
+  try {
+    for (let said = drained; ; said = await lookAgain(client, drained)) {
+      if (said.safeAtMs === undefined) {
+        const why = "is answered still, so there is no moment at which it is safe to stop";
+        throw new UserError(`${target.id} of ${endpoint} ${why}`, "DRAIN_ANSWERED_STILL");
+      }
+      // The server's clock may differ from ours: only lengths of time are taken from it.
+      const leftMs = said.safeAtMs - said.nowMs;
+      if (leftMs <= 0) return said;
+      const lookAtMs = performance.now() + Math.min(leftMs, LOOK_EVERY_MS);
+      for (let pauseMs = lookAtMs - performance.now(); pauseMs > 0; pauseMs = lookAtMs - performance.now()) {
+        if (isShown) output?.write(progress(target.id, leftMs - Math.min(leftMs, LOOK_EVERY_MS) + pauseMs, output));
+        await pause(Math.min(pauseMs, STEP_MS));
+      }
+    }
+  } finally {
+    if (isShown) output?.write("\r\x1b[K");
+  }
+}
+
+function progress(target: string, leftMs: number, output: Output): string {
+  const seconds = Math.max(0, leftMs / 1000).toFixed(1);
+  return `\r\x1b[K${paletteOf(output).warn(`${seconds} s`)} until no cache can hold ${target}`;
+}
+
+async function lookAgain(client: AdminClient, { endpoint, target: { id } }: Drain): Promise<Drain> {
+  const detail = await askAdmin(client, targetDetailSchema, "GET", targetPath(endpoint, id));
+  const { target, nowMs, safeAtMs } = detail;
+  if (target.override?.kind !== "drained") {
+    throw new UserError(`${id} of ${endpoint} is not drained any more: somebody ended it`, "DRAIN_ENDED");
+  }
+  return { endpoint, target, changed: true, nowMs, ...(safeAtMs === undefined ? {} : { safeAtMs }) };
+}

@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import type { EndpointConfig } from "../config/config.js";
+import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
+import { UserError } from "../lib/errors.js";
+import { prepare } from "../prepare.js";
+import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
+import { type CommandContext, EXIT } from "./exit.js";
+import { endQuietlyWithoutReader, writeJson } from "./output.js";
+import { refusingProblems } from "./problems.js";
+
+/** Seconds that the kubelet gives a Pod to end, unless the Pod says otherwise. */
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** What a cluster has to be told of an endpoint. */
+export interface KubeadmSettings {
+  /** `api.k8s.example.com:6443`. */
+  readonly controlPlaneEndpoint: string;
+  /** The endpoint's name, and those that SRV records lead to. */
+  readonly certSANs: readonly string[];
+  /** Seconds, at least {@link requiredShutdownDelaySeconds}. */
+  readonly shutdownDelaySeconds: number;
+  /** Seconds from the moment an apiserver says that it is not ready until no cache names it, worst case. */
+  readonly forgottenSeconds: number;
+}
+
+/** `livezone kubeadm`: prints the part of kubeadm's configuration that belongs to an endpoint. */
+export function addKubeadm(program: Command, context: CommandContext): void {
+  program
+    .command("kubeadm")
+    .description("print kubeadm's ClusterConfiguration for an endpoint: name, certificate names, shutdown delay")
+    .argument("[endpoint]", "endpoint of the configuration (default: its only one)")
+    .option(...CONFIG_OPTION)
+    .option("--json", "print the settings as JSON")
+    .action(async (name: string | undefined, options: { config?: string; json?: true }) => {
+      endQuietlyWithoutReader();
+      const file = findConfigFile(options.config);
+      context.exit(
+        await refusingProblems(() => {
+          const endpoints = prepare(file).config.zones.flatMap((zone) => zone.endpoints);
+          const settings = kubeadmSettings(chooseEndpoint(endpoints, name));
+          if (options.json === true) writeJson(process.stdout, settings);
+          else process.stdout.write(clusterConfiguration(settings));
+          return EXIT.success;
+        }),
+      );
+    });
+}
+
+function chooseEndpoint(endpoints: readonly EndpointConfig[], name: string | undefined): EndpointConfig {
+  const all = endpoints.map(({ fqdn }) => fqdn);
+  const some = `${all.slice(0, 5).join(", ")}${all.length > 5 ? ", …" : ""}`;
+  const [only, second] = endpoints;
+  if (only === undefined) throw new UserError("the configuration has no endpoint", "ENDPOINT_NONE");
+  if (name === undefined) {
+    if (second === undefined) return only;
+    throw new UserError(`the configuration has several endpoints; name one of ${some}`, "ENDPOINT_NOT_NAMED");
+  }
+  const wanted = name.toLowerCase().replace(/\.$/, "");
+  const found = endpoints.find(({ fqdn }) => fqdn === wanted);
+  if (found === undefined)
+    throw new UserError(`${name} is no endpoint of the configuration; it has ${some}`, "ENDPOINT_UNKNOWN");
+  return found;
+}
+
+/** What follows from an endpoint's configuration. */
+export function kubeadmSettings(endpoint: EndpointConfig): KubeadmSettings {
+  const { fqdn, port, targets } = endpoint;
+  const forgottenSeconds = requiredShutdownDelaySeconds(endpoint);
+  return {
+    controlPlaneEndpoint: `${fqdn}:${port}`,
+    certSANs: [fqdn, ...targets.map(({ id }) => `${id}.${fqdn}`)],
+    shutdownDelaySeconds: Math.max(RECOMMENDED_DELAY_SECONDS, forgottenSeconds),
+    forgottenSeconds,
+  };
+}
+
+function clusterConfiguration(settings: KubeadmSettings): string {
+  const { controlPlaneEndpoint, certSANs, shutdownDelaySeconds, forgottenSeconds } = settings;
+  const [name = "", ...targetNames] = certSANs;
+  const sans = targetNames.map((target) => `    - ${target}\n`).join("");
+  const grace = shutdownDelaySeconds + 10;
+  const graceNote =
+    grace <= DEFAULT_GRACE_SECONDS
+      ? ""
+      : `# The kubelet kills a Pod after ${DEFAULT_GRACE_SECONDS} s: give kube-apiserver terminationGracePeriodSeconds: ${grace} with a kubeadm patch.\n`;
+  return `# For kubeadm init --config FILE. In a cluster that runs: change the same lines of ClusterConfiguration
+# (kubectl -n kube-system edit configmap kubeadm-config), then on each control-plane node remove
+# /etc/kubernetes/pki/apiserver.crt and .key, and run kubeadm init phase certs apiserver --config FILE and
+# kubeadm init phase control-plane apiserver --config FILE.
+${graceNote}apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+controlPlaneEndpoint: ${controlPlaneEndpoint}
+apiServer:
+  certSANs:
+    - ${name}
+${sans === "" ? "" : `    # for clients that follow the endpoint's SRV records\n${sans}`}  extraArgs:
+    # An apiserver that stops is forgotten by every cache after ${forgottenSeconds} s at worst; until then it must serve.
+    - name: shutdown-delay-duration
+      value: ${shutdownDelaySeconds}s
+`;
+}

@@ -1,0 +1,73 @@
+import type { Command } from "commander";
+import type { Change } from "../admin/schemas.js";
+import { UserError } from "../lib/errors.js";
+import { type AdminOptions, RefusedError, withAdminOptions } from "./admin.js";
+import type { CommandContext } from "./exit.js";
+import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
+
+/** What every command that changes a target takes. */
+export interface TargetCommandOptions extends AdminOptions {
+  readonly json?: boolean;
+}
+
+/** How an override is asked for on the command line. */
+export interface OverrideCommandOptions extends TargetCommandOptions {
+  readonly for?: string;
+  readonly reason?: string;
+  readonly force?: boolean;
+}
+
+/** Adds `ENDPOINT TARGET`, and the options of {@link TargetCommandOptions}. */
+export function withTarget(command: Command): Command {
+  command
+    .argument("<endpoint>", "the endpoint's full name, such as api.k8s.example.com")
+    .argument("<target>", "the target's id, such as cp1")
+    .option("--json", "print what came of it as JSON");
+  return withAdminOptions(command);
+}
+
+/** Adds the options of {@link OverrideCommandOptions}. */
+export function withOverrideOptions(command: Command): Command {
+  return command
+    .option("--for <duration>", "how long it holds, such as 30m; until it is cleared without")
+    .option("--reason <text>", "why, for whoever looks at the status")
+    .option("--force", "even if that leaves too few targets");
+}
+
+/** The body of a request that sets an override. */
+export function overrideBody(options: OverrideCommandOptions, author: string): Record<string, unknown> {
+  return {
+    author,
+    ...(options.for === undefined ? {} : { for: options.for }),
+    ...(options.reason === undefined ? {} : { reason: options.reason }),
+    ...(options.force === true ? { force: true } : {}),
+  };
+}
+
+/** What to do about a refusal, by its code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  LAST_ANSWERABLE: "bring another target up first, or use --force",
+  BELOW_MIN_HEALTHY: "bring another target up first, or use --force",
+  NO_SUCH_ENDPOINT: 'write its full name; "livezone status" shows what there is',
+  HTTP_READ_ONLY: "use the control socket, or set admin.tokenFile",
+  TOKEN_MISSING: "give it with --token-file FILE",
+};
+
+/** Runs a command that asks the server for something; what the server refuses ends it with code 1. */
+export async function asking(context: CommandContext, run: () => Promise<number>): Promise<void> {
+  endQuietlyWithoutReader();
+  try {
+    context.exit(await run());
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    for (const problem of error.problems) writeError(`${problem}\n`);
+    const remedy = REMEDIES[error.code];
+    throw new UserError(plain(remedy === undefined ? error.message : `${error.message}; ${remedy}`), error.code);
+  }
+}
+
+/** Says what a change led to. */
+export function describeChange({ endpoint, target, changed }: Change, done: string, already: string): string {
+  const answered = target.addresses.some((address) => address.answered) ? "answered" : "not answered";
+  return `${target.id} of ${endpoint} ${changed ? done : already}; it is ${answered}\n`;
+}

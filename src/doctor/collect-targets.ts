@@ -1,0 +1,73 @@
+import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { connect } from "node:tls";
+import type { EndpointConfig, HttpsProbeConfig, ProbeSchedule } from "../config/config.js";
+import type { ResultClass } from "../health/health.js";
+import type { RunProbe } from "../health/probes/probe.js";
+import type { CertificateFacts, TargetFacts } from "./facts.js";
+import { mapLimited } from "./pace.js";
+
+/** Targets looked at at a time. */
+const AT_ONCE = 8;
+
+/** Results after which it would be in vain to ask for a certificate, and as slow as the probe was. */
+const WITHOUT_CERTIFICATE: ReadonlySet<ResultClass> = new Set(["refused", "unreachable", "timeout"]);
+
+/** Probes every address as livezone does, and looks at its certificate, whoever signed it. */
+export function collectTargets(probe: RunProbe, endpoint: EndpointConfig): Promise<TargetFacts[]> {
+  const places = endpoint.targets.flatMap(({ id, addresses }) => addresses.map((address) => ({ target: id, address })));
+  return mapLimited(places, AT_ONCE, async ({ target, address }) => {
+    const config = endpoint.probe;
+    const port = config.type === "exec" || config.type === "none" ? endpoint.port : config.port;
+    const result = await probe({ address, fqdn: endpoint.fqdn, target }, config);
+    const isSilent = WITHOUT_CERTIFICATE.has(result.class);
+    const certificate = config.type === "https" && !isSilent ? await fetchCertificate(address, config) : undefined;
+    return { target, address, port, result, ...(certificate === undefined ? {} : { certificate }) };
+  });
+}
+
+/** The certificate presented at an address; undefined if none was within the probe's timeout. Nothing is sent. */
+function fetchCertificate(
+  address: string,
+  config: HttpsProbeConfig & ProbeSchedule,
+): Promise<CertificateFacts | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({
+      host: address,
+      port: config.port,
+      servername: isIP(config.serverName) === 0 ? config.serverName : "",
+      // Looked at, not relied on: the probe beside it verifies.
+      rejectUnauthorized: false,
+      ALPNProtocols: ["http/1.1"],
+    });
+    const end = (facts?: CertificateFacts): void => {
+      clearTimeout(timer);
+      socket.end();
+      socket.destroySoon();
+      resolve(facts);
+    };
+    const timer = setTimeout(() => {
+      socket.destroy();
+      end();
+    }, config.timeoutMs);
+    socket.on("error", () => end());
+    socket.once("secureConnect", () => {
+      const certificate = socket.getPeerX509Certificate();
+      end(certificate === undefined ? undefined : certificateFacts(certificate));
+    });
+  });
+}
+
+/** The part of a certificate that is judged. */
+export function certificateFacts(certificate: X509Certificate): CertificateFacts {
+  const names = (certificate.subjectAltName ?? "").split(", ");
+  const startingWith = (prefix: string) =>
+    names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+  return {
+    dnsNames: startingWith("DNS:"),
+    addresses: startingWith("IP Address:"),
+    issuer: certificate.issuer.replaceAll("\n", ", "),
+    fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+    validToMs: Date.parse(certificate.validTo),
+  };
+}

@@ -1,0 +1,146 @@
+import { isIP } from "node:net";
+import type { EndpointConfig } from "../config/config.js";
+import { worstCaseTimelines } from "../health/timeline.js";
+import type { KubeconfigFacts, ManifestFacts, UnreadableFile } from "./facts.js";
+import { type Finding, list } from "./finding.js";
+import { SHARED_MEANING, SHARED_REMEDY } from "./judge-targets.js";
+
+/**
+ * Seconds for which a kube-apiserver must go on serving after it has said that it is not ready, so that nobody is
+ * sent to it any more: the time until the probes have noticed (`/readyz` fails at once) plus the TTL, rounded up.
+ */
+export function requiredShutdownDelaySeconds({ probe, ttl }: Pick<EndpointConfig, "probe" | "ttl">): number {
+  const hard = worstCaseTimelines(probe, ttl).find(({ kind }) => kind === "hard");
+  return Math.ceil((hard?.forgottenMs ?? 0) / 1000);
+}
+
+/** Judges manifests against the endpoints whose targets they run, which by their addresses alone cannot be told apart. */
+export function judgeManifests(manifests: readonly ManifestFacts[], endpoints: readonly EndpointConfig[]): Finding[] {
+  return [...manifests.flatMap((manifest) => judgeManifest(manifest, endpoints)), ...judgeAdvertised(manifests)];
+}
+
+function judgeManifest(manifest: ManifestFacts, endpoints: readonly EndpointConfig[]): Finding[] {
+  const { file, shutdownDelay, shutdownDelayMs, graceSeconds, anonymousAuth } = manifest;
+  const findings: Finding[] = [];
+  const slowest = endpoints.toSorted((a, b) => requiredShutdownDelaySeconds(b) - requiredShutdownDelaySeconds(a))[0];
+  const required = slowest === undefined ? 0 : requiredShutdownDelaySeconds(slowest);
+  if (slowest !== undefined && shutdownDelayMs < required * 1000) {
+    findings.push({
+      id: "shutdown-delay-short",
+      severity: "error",
+      subject: file,
+      evidence:
+        shutdownDelay === undefined
+          ? "--shutdown-delay-duration is not set, so it is 0."
+          : `--shutdown-delay-duration=${shutdownDelay}; ${slowest.fqdn} needs ${required} s until no cache names the apiserver.`,
+      meaning: "At every planned restart, clients still connect to an apiserver that has stopped listening.",
+      remedy: `Set --shutdown-delay-duration=${Math.max(required, RECOMMENDED_DELAY_SECONDS)}s (livezone kubeadm prints it in place).`,
+    });
+  }
+  if (shutdownDelayMs > 0 && graceSeconds * 1000 <= shutdownDelayMs) {
+    findings.push({
+      id: "termination-grace-short",
+      severity: "error",
+      subject: file,
+      evidence: `The Pod has ${graceSeconds} s to end, its shutdown delay takes ${shutdownDelay}.`,
+      meaning: "The kubelet kills the apiserver while it still serves, and cuts off what is under way.",
+      remedy: `Set terminationGracePeriodSeconds: ${Math.ceil(shutdownDelayMs / 1000) + 30} in the Pod's spec.`,
+    });
+  }
+  const blind = endpoints.filter(
+    ({ probe }) =>
+      probe.type === "https" && probe.clientCertificate === undefined && probe.bearerTokenFile === undefined,
+  );
+  if (!anonymousAuth && blind.length > 0) {
+    findings.push({
+      id: "readyz-unauthorized",
+      severity: "error",
+      subject: file,
+      evidence: `--anonymous-auth=false, and the probe of ${list(blind.map(({ fqdn }) => fqdn))} has no credentials.`,
+      meaning: "/readyz answers 401, and livezone takes the target for down.",
+      remedy:
+        "Give the probe a clientCertificate or bearerTokenFile, or allow anonymous access to /readyz in an AuthenticationConfiguration (since 1.31) and remove the flag.",
+    });
+  }
+  return findings;
+}
+
+/** What `livezone kubeadm` recommends at least: room for a probe that is late, and what was measured to do in practice. */
+export const RECOMMENDED_DELAY_SECONDS = 20;
+
+function judgeAdvertised(manifests: readonly ManifestFacts[]): Finding[] {
+  const files = new Map<string, string[]>();
+  for (const { file, advertiseAddress } of manifests) {
+    if (advertiseAddress !== undefined) files.set(advertiseAddress, [...(files.get(advertiseAddress) ?? []), file]);
+  }
+  return [...files].flatMap(([address, those]): Finding[] => {
+    if (those.length < 2) return [];
+    return [
+      {
+        id: "advertise-address-shared",
+        severity: "error",
+        subject: list(those),
+        evidence: `All of them have --advertise-address=${address}.`,
+        meaning: SHARED_MEANING,
+        remedy: SHARED_REMEDY,
+      },
+    ];
+  });
+}
+
+/** Finds addresses where the endpoint's name belongs. */
+export function judgeKubeconfigs(files: readonly KubeconfigFacts[], endpoints: readonly EndpointConfig[]): Finding[] {
+  return files.flatMap(({ file, servers }) =>
+    servers.flatMap(({ cluster, server }): Finding[] => {
+      const host = hostOf(server);
+      if (host === undefined || isIP(host) === 0) return [];
+      const owner = endpoints.find(({ targets }) => targets.some(({ addresses }) => addresses.includes(host)));
+      const target = owner?.targets.find(({ addresses }) => addresses.includes(host));
+      const endpoint = owner ?? endpoints[0];
+      const write = `https://${endpoint?.fqdn ?? "ENDPOINT"}:${endpoint?.port ?? 6443}`;
+      if (host === "::1" || host.startsWith("127.")) return [throughProxy(file, cluster, server, write)];
+      return [
+        {
+          id: "raw-address",
+          severity: "error",
+          subject: file,
+          evidence: `The server of cluster ${cluster} is ${server}${target === undefined ? "" : `: the target ${target.id} alone`}.`,
+          meaning: "Whoever uses this file loses the cluster with that one machine, whatever DNS answers.",
+          remedy: `Write server: ${write}. Only the kubelet of a control-plane node may keep its own apiserver's address (kubeadm's ControlPlaneKubeletLocalMode).`,
+        },
+      ];
+    }),
+  );
+}
+
+function throughProxy(file: string, cluster: string, server: string, write: string): Finding {
+  return {
+    id: "raw-address",
+    severity: "warning",
+    subject: file,
+    evidence: `The server of cluster ${cluster} is ${server}, on the machine itself.`,
+    meaning:
+      "Whoever uses this file goes through what listens there (a local apiserver, or the load balancer of k3s or kubespray), not through the endpoint.",
+    remedy: `If that is not meant, write server: ${write}.`,
+  };
+}
+
+function hostOf(server: string): string | undefined {
+  try {
+    return new URL(server).hostname.replace(/^\[(.*)\]$/, "$1");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Files that could not be judged. */
+export function judgeUnreadable(files: readonly UnreadableFile[]): Finding[] {
+  return files.map(({ file, problem }) => ({
+    id: "file-unreadable",
+    severity: "error",
+    subject: file,
+    evidence: `${problem}.`,
+    meaning: "It was not judged.",
+    remedy: "Name the right file, and run as a user who may read it.",
+  }));
+}

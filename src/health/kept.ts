@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { Clock } from "../lib/clock.js";
+import { RESULT_CLASSES } from "./health.js";
+import type { OverrideEntry } from "./overrides.js";
+import { openStateFile, type StateAlarm, type StateFile } from "./state-file.js";
+
+/** What the state folder holds. Two files, since overrides must not suffer from what happens to the other. */
+export interface KeptState {
+  /** Written whenever an override changes, before that is acknowledged. */
+  readonly overrides: StateFile<readonly OverrideEntry[]>;
+  /** Written every few seconds, and at a stop. */
+  readonly last: StateFile<LastKnown>;
+}
+
+/** Newest form of `overrides.json`. */
+const OVERRIDES_VERSION = 1;
+
+/** Newest form of `last.json`. */
+const LAST_VERSION = 1;
+
+/** Wall clock, milliseconds since 1970; a Date holds no more. */
+const moment = z.number().min(0).max(8.64e15);
+
+const override = z.strictObject({
+  endpoint: z.string().min(1),
+  target: z.string().min(1),
+  kind: z.enum(["drained", "forced-up", "forced-down"]),
+  reason: z.string().exactOptional(),
+  author: z.string().exactOptional(),
+  setAtMs: moment,
+  expiresAtMs: moment.exactOptional(),
+});
+
+const result = z.strictObject({
+  class: z.enum(RESULT_CLASSES),
+  reason: z.string(),
+  durationMs: z.number(),
+  certificateExpiryMs: z.number().exactOptional(),
+  certificateNames: z.string().exactOptional(),
+});
+
+const address = z.strictObject({
+  target: z.string().min(1),
+  address: z.string().min(1),
+  health: z.enum(["up", "down"]),
+  sinceMs: moment,
+  last: result.exactOptional(),
+});
+
+const lastKnown = z.strictObject({
+  savedAtMs: moment,
+  endpoints: z.array(
+    z.strictObject({
+      fqdn: z.string().min(1),
+      /** Addresses whose health was known. */
+      addresses: z.array(address),
+      /** What was answered when enough targets were up the last time, for `whenAllDown: last-healthy`. */
+      lastHealthy: z.array(z.strictObject({ target: z.string().exactOptional(), address: z.string().min(1) })),
+    }),
+  ),
+  zones: z.array(z.strictObject({ zone: z.string().min(1), serial: z.int().min(0).max(0xffff_ffff) })),
+});
+
+/** Health and serials as they were when the file was written. */
+export type LastKnown = z.output<typeof lastKnown>;
+
+/** @param folder absolute; made with the first write */
+export function openKeptState(options: {
+  readonly folder: string;
+  readonly clock: Clock;
+  onAlarm(alarm: StateAlarm): void;
+}): KeptState {
+  return {
+    overrides: openStateFile({
+      ...options,
+      name: "overrides.json",
+      version: OVERRIDES_VERSION,
+      content: z.array(override),
+    }),
+    last: openStateFile({ ...options, name: "last.json", version: LAST_VERSION, content: lastKnown }),
+  };
+}

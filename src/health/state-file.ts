@@ -1,0 +1,161 @@
+import { mkdir, open, readFile, rename, stat } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import type { Clock } from "../lib/clock.js";
+import { codeOf, messageOf, UserError } from "../lib/errors.js";
+
+/** Largest state file that is read, octets: ten thousand targets take about 3 MB. */
+const MAX_OCTETS = 64 * 1024 * 1024;
+
+/** A file of the state folder that could not be used: to be made loud. */
+export interface StateAlarm {
+  readonly file: string;
+  /** What is wrong with it, one clause. */
+  readonly problem: string;
+  /** Where it was put so that somebody can look at it; absent if it could not be moved. */
+  readonly setAside?: string;
+}
+
+/** What a state file holds and how it is told from others. */
+export interface StateFileOptions<T> {
+  /** The state folder, absolute. Made if it does not exist. */
+  readonly folder: string;
+  /** Name in it: `overrides.json`. */
+  readonly name: string;
+  /** Version of the content's form that this program reads and writes. */
+  readonly version: number;
+  readonly content: z.ZodType<T>;
+  readonly clock: Clock;
+  onAlarm(alarm: StateAlarm): void;
+  /** Called between the steps of a write, with what was just done; tests end the process there. */
+  readonly onStep?: (step: "written" | "synced" | "renamed") => void;
+}
+
+/** One value that outlives the process. */
+export interface StateFile<T> {
+  /**
+   * What was written last; undefined without a file. A file that makes no sense, or that a newer version wrote, is
+   * set aside as `<name>.broken-<time>` with an alarm, and counts as none. Never rejects.
+   */
+  read(): Promise<T | undefined>;
+  /**
+   * Replaces the content as a whole. When it resolves, the new content survives a crash of the machine; whenever
+   * the process dies, the old or the new one is there. Writes happen one after the other; of those that wait, only
+   * the newest is made.
+   *
+   * Rejects with a {@link UserError} `NOT_PERSISTED`.
+   */
+  write(value: T): Promise<void>;
+}
+
+export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
+  const { folder, name, version, content, clock, onAlarm, onStep } = options;
+  const file = path.join(folder, name);
+  const envelope = z.strictObject({ version: z.literal(version), content });
+  let waiting: { readonly value: T; readonly done: Promise<void> } | undefined;
+  let busy: Promise<void> = Promise.resolve();
+
+  async function setAside(problem: string): Promise<void> {
+    const aside = `${file}.broken-${new Date(clock.wallMs()).toISOString().replace(/[:.]/g, "")}`;
+    try {
+      await rename(file, aside);
+      onAlarm({ file, problem, setAside: aside });
+    } catch {
+      onAlarm({ file, problem });
+    }
+  }
+
+  async function replace(value: T): Promise<void> {
+    const temporary = `${file}.tmp`;
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const handle = await open(temporary, "w", 0o600);
+      try {
+        await handle.writeFile(`${JSON.stringify({ version, content: value }, null, 1)}\n`);
+        onStep?.("written");
+        await handle.sync();
+        onStep?.("synced");
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, file);
+      onStep?.("renamed");
+      await syncFolder(folder);
+    } catch (error) {
+      throw new UserError(`cannot write ${file}: ${messageOf(error)}`, "NOT_PERSISTED", { cause: error });
+    }
+  }
+
+  return {
+    async read() {
+      let text: string;
+      try {
+        const { size } = await stat(file);
+        if (size > MAX_OCTETS) {
+          await setAside(`it has ${size} octets, more than any state file`);
+          return undefined;
+        }
+        text = await readFile(file, "utf8");
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") await setAside(`it cannot be read: ${messageOf(error)}`);
+        return undefined;
+      }
+      const found = understand(text, version, envelope);
+      if ("problem" in found) {
+        await setAside(found.problem);
+        return undefined;
+      }
+      return found.content;
+    },
+
+    write(value) {
+      if (waiting !== undefined) {
+        waiting = { value, done: waiting.done };
+        return waiting.done;
+      }
+      const done = busy.then(async () => {
+        const newest = waiting as { readonly value: T };
+        waiting = undefined;
+        await replace(newest.value);
+      });
+      waiting = { value, done };
+      busy = done.catch(() => undefined);
+      return done;
+    },
+  };
+}
+
+type Understood<T> = { readonly content: T } | { readonly problem: string };
+
+function understand<T>(
+  text: string,
+  version: number,
+  envelope: z.ZodType<{ version: number; content: T }>,
+): Understood<T> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return { problem: text.trim() === "" ? "it is empty" : "it is not JSON" };
+  }
+  const header = z.object({ version: z.int().min(1) }).safeParse(json);
+  if (!header.success) return { problem: "it names no version" };
+  if (header.data.version > version) {
+    const problem = `a newer livezone wrote it: its version is ${header.data.version}, known are those up to ${version}`;
+    return { problem };
+  }
+  const parsed = envelope.safeParse(json);
+  if (parsed.success) return { content: parsed.data.content };
+  const [issue] = parsed.error.issues;
+  return { problem: `it makes no sense at ${issue?.path.join(".")}: ${issue?.message}` };
+}
+
+/** Makes a rename in the folder survive a crash of the machine. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

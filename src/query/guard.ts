@@ -1,0 +1,67 @@
+import { FLAG, HEADER_OCTETS, RCODE } from "../wire/constants.js";
+import type { QueryCounters } from "./counters.js";
+import type { Respond } from "./respond.js";
+
+/** A query that a defect of livezone kept from being answered. */
+export interface QueryDefect {
+  /** What was thrown: message and stack. */
+  readonly error: string;
+  /** The query in hexadecimal, its first 512 octets. */
+  readonly query: string;
+  /** How many like it have not been reported since the last report. */
+  readonly unreported: number;
+}
+
+/** Octets of a query that a report shows. */
+const SHOWN_OCTETS = 512;
+
+/** Milliseconds between two reports, so that a flood of such queries is no flood of log lines. */
+const REPORT_EVERY_MS = 1_000;
+
+/**
+ * Keeps a query that makes the responder throw from doing more harm than one SERVFAIL.
+ *
+ * @param report called at most once a second
+ * @param monotonicMs milliseconds on a clock that never jumps
+ */
+export function isolate(
+  respond: Respond,
+  counters: QueryCounters,
+  report: (defect: QueryDefect) => void,
+  monotonicMs: () => number,
+): Respond {
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let unreported = 0;
+  return (request, length, reply, transport, client) => {
+    try {
+      return respond(request, length, reply, transport, client);
+    } catch (error) {
+      const now = monotonicMs();
+      if (now - reportedAt < REPORT_EVERY_MS) {
+        unreported += 1;
+      } else {
+        const query = Buffer.from(request.subarray(0, Math.min(length, SHOWN_OCTETS))).toString("hex");
+        report({ error: describe(error), query, unreported });
+        reportedAt = now;
+        unreported = 0;
+      }
+      counters.response(RCODE.SERVFAIL);
+      return serverFailure(request, length, reply);
+    }
+  };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** SERVFAIL without a question: what the query holds is not trusted any further. */
+function serverFailure(request: Uint8Array, length: number, reply: Uint8Array): number {
+  if (length < HEADER_OCTETS) return 0;
+  reply.fill(0, 0, HEADER_OCTETS);
+  reply[0] = request[0] as number;
+  reply[1] = request[1] as number;
+  reply[2] = (FLAG.QR >>> 8) | ((request[2] as number) & 0x79);
+  reply[3] = RCODE.SERVFAIL;
+  return HEADER_OCTETS;
+}

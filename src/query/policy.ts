@@ -1,0 +1,41 @@
+import type { Clock } from "../lib/clock.js";
+import type { Prefix } from "./access.js";
+import { type CookieJar, createCookieJar } from "./cookies.js";
+import { createRateLimiter, type RateLimiter, type RateLimitSettings } from "./rate-limit.js";
+
+/** Whom to answer, how often, and what to tell of this server; plain data, so that it can be posted to threads. */
+export interface PolicySettings {
+  /** Who is answered; absent = everyone. */
+  readonly allow?: readonly Prefix[];
+  /** Absent = as often as asked. */
+  readonly rateLimit?: RateLimitSettings;
+  /** Secrets of DNS cookies, 16 octets each, the one in use first; empty = no cookies. */
+  readonly cookieSecrets: readonly Uint8Array[];
+  /** What NSID, `id.server` and `hostname.bind` say; absent = nothing. At most 128 octets. */
+  readonly identity?: Uint8Array;
+  /** What `version.server` and `version.bind` say; absent = nothing. At most 128 octets. */
+  readonly version?: Uint8Array;
+  /** How long an idle TCP connection is kept, told to clients that ask (RFC 7828). Milliseconds, 100 to 6 553 500. */
+  readonly tcpIdleMs: number;
+}
+
+/** The settings at work in one thread. */
+export interface QueryPolicy extends PolicySettings {
+  readonly limiter?: RateLimiter;
+  readonly cookies?: CookieJar;
+}
+
+/**
+ * Puts settings to work.
+ *
+ * @param random 0 (included) to 1 (not included), as `Math.random`
+ */
+export function createPolicy(settings: PolicySettings, clock: Clock, random: () => number): QueryPolicy {
+  const { rateLimit, cookieSecrets } = settings;
+  const seed = Math.floor(random() * 2 ** 32);
+  return {
+    ...settings,
+    ...(rateLimit === undefined ? {} : { limiter: createRateLimiter(rateLimit, () => clock.monotonicMs(), seed) }),
+    ...(cookieSecrets.length === 0 ? {} : { cookies: createCookieJar(cookieSecrets, () => clock.wallMs()) }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Config } from "../config/config.js";
+import { readCookieSecrets } from "../config/cookie-secrets.js";
+import { UserError } from "../lib/errors.js";
+import type { Answering } from "../transport/answering.js";
+import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
+import type { ServiceTerms } from "../transport/worker-messages.js";
+import { addressOctets } from "../wire/address.js";
+
+/**
+ * What each thread is told of whom to answer.
+ *
+ * @param randomSecret 16 octets, used where no file holds a secret; the same for the life of the process
+ * @throws UserError if the secrets have become unreadable since the configuration was read
+ */
+export function serviceTerms(
+  { queries, workers }: Config,
+  transport: Answering["transport"],
+  randomSecret: Uint8Array,
+): ServiceTerms {
+  const threads = transport === "batch" ? workers : 1;
+  const { allow, rateLimit, cookieSecretFile, identity, version, tcp } = queries;
+  return {
+    policy: {
+      cookieSecrets: cookieSecretFile === undefined ? [randomSecret] : secretsIn(cookieSecretFile),
+      tcpIdleMs: tcp.idleMs,
+      ...(allow === undefined
+        ? {}
+        : { allow: allow.map(({ address, bits }) => ({ octets: addressOctets(address), bits })) }),
+      // Each thread sees its part of the clients, spread evenly by the kernel.
+      ...(rateLimit === undefined
+        ? {}
+        : { rateLimit: { ...rateLimit, perSecond: Math.max(1, Math.ceil(rateLimit.perSecond / threads)) } }),
+      ...(identity === undefined ? {} : { identity: asciiOctets(identity) }),
+      ...(version === undefined ? {} : { version: asciiOctets(version) }),
+    },
+    tcp: { ...DEFAULT_TCP_LIMITS, ...tcp },
+  };
+}
+
+function secretsIn(file: string): readonly Uint8Array[] {
+  const read = readCookieSecrets(file);
+  if ("why" in read) throw new UserError(`the cookie secrets in ${file} cannot be used: ${read.why}`, "COOKIE_SECRET");
+  return read.secrets;
+}
+
+function asciiOctets(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text, "latin1"));
+}

@@ -1,0 +1,213 @@
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { changeSchema, drainSchema, reloadSchema, statusSchema, targetDetailSchema } from "../../src/admin/schemas.js";
+import { VERSION } from "../../src/lib/version.js";
+import { type AdminServer, ENDPOINT, startAdminServer, TOKEN } from "../admin/server.js";
+import { afterAllTests, afterThisTest } from "../support/cleanup.js";
+import { LIVEZONE_MAIN } from "../support/livezone.js";
+import { temporaryFolder } from "../support/temp.js";
+import { runLivezone } from "./run.js";
+
+/** Every command that talks to a running server, with arguments that are right, and what `--json` prints. */
+const COMMANDS: readonly { readonly args: readonly string[]; readonly schema: z.ZodType }[] = [
+  { args: ["status"], schema: statusSchema },
+  { args: ["status", ENDPOINT], schema: statusSchema },
+  { args: ["status", ENDPOINT, "cp1"], schema: targetDetailSchema },
+  { args: ["drain", ENDPOINT, "cp1", "--for", "30m", "--reason", "kernel update"], schema: drainSchema },
+  { args: ["undrain", ENDPOINT, "cp1"], schema: changeSchema },
+  { args: ["force", "up", ENDPOINT, "cp1"], schema: changeSchema },
+  { args: ["unforce", ENDPOINT, "cp1"], schema: changeSchema },
+  { args: ["reload"], schema: reloadSchema },
+];
+
+const cleanup = afterAllTests();
+let server: AdminServer;
+beforeAll(async () => {
+  server = await startAdminServer({ cleanup });
+});
+
+/** Runs a command in the server's folder, where its configuration is. */
+const run = (...args: readonly string[]) => runLivezone(args, { cwd: server.livezone.folder });
+
+describe.each(COMMANDS)("livezone $args", ({ args, schema }) => {
+  const [name = ""] = args;
+
+  test("has a help that names its options", async () => {
+    const { code, stdout, stderr } = await run(name, "--help");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const option of ["--admin <socket|url>", "--token-file <file>", "--json", "--help"]) {
+      expect(stdout).toContain(option);
+    }
+  });
+
+  test("prints JSON as its schema says", async () => {
+    const { code, stdout, stderr } = await run(...args, "--json");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const parsed = JSON.parse(stdout);
+    expect(schema.safeParse(parsed).error).toBeUndefined();
+    // Nothing is printed that the schema does not know.
+    expect(schema.parse(parsed)).toEqual(parsed);
+  });
+
+  test("says for people what came of it, without a colour in a pipe", async () => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^\S.*\n/);
+    expect(stdout).not.toContain("\x1b");
+  });
+
+  test("says in one line where it looked when there is no server", async () => {
+    const socket = join(temporaryFolder(), "nothing.sock");
+    await expectNobody([...args, "--admin", socket], socket);
+  });
+
+  test("says which versions differ when it cannot read the reply", async () => {
+    const newer = createServer((_request, response) =>
+      response
+        .writeHead(200, { "livezone-version": "99.0.0", "content-type": "application/json" })
+        .end(JSON.stringify({ everything: "is new" })),
+    );
+    const { code, stdout, stderr } = await run(...args, "--admin", await listening(newer));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^livezone: the server is version 99\.0\.0, this program \d.*\[ADMIN_OTHER_VERSION\]\n$/);
+    expect(stderr).toContain(VERSION);
+  });
+
+  test("takes no option that it does not have, and no argument too many", async () => {
+    for (const wrong of [["--nope"], ["a", "b", "c", "d"]]) {
+      const { code, stdout, stderr } = await run(...args, ...wrong);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+  });
+
+  test("says nothing when its reader has gone", async () => {
+    const child = spawn(process.execPath, [LIVEZONE_MAIN, ...args], {
+      cwd: server.livezone.folder,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.destroy();
+    let stderr = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr += chunk;
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});
+
+/** Runs a command that finds no server, and says where it looked. */
+async function expectNobody(args: readonly string[], where: string): Promise<void> {
+  const { code, stdout, stderr } = await runLivezone(args, { cwd: temporaryFolder() });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/^livezone: no livezone server at .*\[ADMIN_UNREACHABLE\]\n$/);
+  expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(stderr).toContain(where);
+}
+
+/** The URL of a server that is started on loopback and ends with the test. */
+async function listening(stranger: ReturnType<typeof createServer>): Promise<string> {
+  await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+  afterThisTest(() => {
+    stranger.closeAllConnections();
+    stranger.close();
+  });
+  return `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+}
+
+describe("a server of another version that is understood", () => {
+  test("is served, with a note", async () => {
+    const reply = { ok: true, zones: 1, endpoints: 2, more: "than before" };
+    const newer = createServer((_request, response) =>
+      response
+        .writeHead(200, { "livezone-version": "99.0.0", "content-type": "application/json" })
+        .end(JSON.stringify(reply)),
+    );
+    const { code, stdout, stderr } = await run("reload", "--admin", await listening(newer));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "reloaded: 1 zone, 2 endpoints\n" });
+    expect(stderr).toBe(`livezone: the server is version 99.0.0, this program ${VERSION}\n`);
+  });
+});
+
+describe("where commands look", () => {
+  test("without a configuration it is the usual socket", async () => {
+    await expectNobody(["status"], "/run/livezone/admin.sock");
+  });
+
+  test("a URL where nothing listens is named", async () => {
+    await expectNobody(["status", "--admin", "http://127.0.0.1:1"], "http://127.0.0.1:1/");
+  });
+
+  test("what is no livezone is said to be none", async () => {
+    const stranger = createServer((_request, response) => response.writeHead(200).end("<html>hello</html>"));
+    const { code, stderr } = await run("status", "--admin", await listening(stranger));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^livezone: what answers there is no livezone server: .*\[ADMIN_NOT_LIVEZONE\]\n$/);
+  });
+
+  test("--config names the configuration, and its socket is relative to it", async () => {
+    const config = join(server.livezone.folder, "livezone.yaml");
+    const { code } = await runLivezone(["status", "--config", config], { cwd: temporaryFolder() });
+    expect(code).toBe(0);
+  });
+
+  test("a URL takes a token from a file", async () => {
+    const args = ["undrain", ENDPOINT, "cp1", "--admin", server.url];
+    const without = await run(...args);
+    expect(without.code).toBe(1);
+    expect(without.stderr).toMatch(/--token-file FILE \[TOKEN_MISSING\]\n$/);
+    expect((await run(...args, "--token-file", "token")).code).toBe(0);
+    const wrong = await run(...args, "--token-file", "livezone.yaml");
+    expect(wrong).toMatchObject({ code: 1, stdout: "" });
+    expect(wrong.stderr).toContain("ADMIN_TOKEN_FILE");
+    expect(wrong.stderr).not.toContain(TOKEN);
+  });
+
+  test.each([
+    ["ftp://127.0.0.1", "ADMIN_ADDRESS"],
+    ["http://", "ADMIN_ADDRESS"],
+    ["http://a:b@127.0.0.1", "ADMIN_ADDRESS"],
+    ["unix:", "ADMIN_ADDRESS"],
+  ])("%s is refused", async (address, code) => {
+    const outcome = await run("status", "--admin", address);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stderr).toContain(code);
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    [["drain", "solo.k8s.example.test", "cp1"], "LAST_ANSWERABLE", "--force"],
+    [["drain", "pair.k8s.example.test", "cp1"], "BELOW_MIN_HEALTHY", "--force"],
+    [["force", "down", "solo.k8s.example.test", "cp1"], "LAST_ANSWERABLE", "--force"],
+    [["drain", "nope.k8s.example.test", "cp1"], "NO_SUCH_ENDPOINT", "nope.k8s.example.test"],
+    [["undrain", ENDPOINT, "cp9"], "NO_SUCH_TARGET", "cp1, cp2"],
+    [["drain", ENDPOINT, "cp1", "--for", "30"], "BAD_REQUEST", "unit"],
+    [["status", "nope.k8s.example.test"], "NO_SUCH_ENDPOINT", "nope.k8s.example.test"],
+  ])("%j is %s", async (args, code, hint) => {
+    const outcome = await run(...args);
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code: 1, stdout: "" });
+    expect(outcome.stderr).toMatch(new RegExp(`^livezone: .* \\[${code}\\]\\n$`));
+    expect(outcome.stderr).toContain(hint);
+  });
+
+  test("force takes up or down", async () => {
+    const { code, stderr } = await run("force", "sideways", ENDPOINT, "cp1");
+    expect(code).toBe(2);
+    expect(stderr).toContain("up, down");
+  });
+
+  test("a reload names every problem", async () => {
+    const other = await startAdminServer();
+    other.livezone.write("zones/k8s.yaml", "zone: k8s.example.test\nnameservers: { ns1: nonsense }\nttl: 0\n");
+    const { code, stdout, stderr } = await runLivezone(["reload"], { cwd: other.livezone.folder });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/zones\/k8s\.yaml:2:\d+: /);
+    expect(stderr).toMatch(/zones\/k8s\.yaml:3:\d+: /);
+    expect(stderr).toMatch(/\[RELOAD_REFUSED\]\n$/);
+  });
+});

@@ -1,0 +1,148 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { statusSchema } from "../../src/admin/schemas.js";
+import { type AdminServer, askAt, ENDPOINT, startAdminServer, targetRoute } from "../admin/server.js";
+import { afterAllTests } from "../support/cleanup.js";
+import { askForAddresses } from "../support/dns-client.js";
+import { LIVEZONE_MAIN } from "../support/livezone.js";
+import { startProcess } from "../support/processes.js";
+import { describeWith, requireProgram } from "../support/programs.js";
+import { waitUntil } from "../support/wait.js";
+import { runLivezone } from "./run.js";
+
+const cleanup = afterAllTests();
+let server: AdminServer;
+beforeAll(async () => {
+  server = await startAdminServer({ cleanup });
+});
+
+/** What sets a colour. */
+const SGR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
+
+const run = (...args: readonly string[]) => runLivezone(args, { cwd: server.livezone.folder });
+const answered = () => askForAddresses({ server: "127.0.0.1", port: server.dns, name: ENDPOINT });
+const undrain = () => run("undrain", ENDPOINT, "cp1");
+
+describe("livezone drain", () => {
+  test("withdraws at once, and says when the target can be stopped", async () => {
+    const { code, stdout } = await run("drain", ENDPOINT, "cp1", "--reason", "kernel update");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^cp1 of \S+ is drained, and can be stopped from \d\d:\d\d:\d\d \(in 2 s\)\n$/);
+    expect(await answered()).toEqual(["127.0.0.12"]);
+    const status = await run("status");
+    expect(status.stdout).toMatch(/cp1 +127\.0\.0\.11 +up +no +drained +.*kernel update \(\S+\)$/m);
+    expect((await undrain()).stdout).toBe(`cp1 of ${ENDPOINT} is not drained any more; it is answered\n`);
+    expect((await undrain()).stdout).toBe(`cp1 of ${ENDPOINT} was not drained; it is answered\n`);
+    expect((await answered()).sort()).toEqual(["127.0.0.11", "127.0.0.12"]);
+  });
+
+  test("--wait returns when it is safe, not before", async () => {
+    const startedMs = Date.now();
+    const { code, stdout } = await run("drain", ENDPOINT, "cp1", "--wait");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\ncp1 can be stopped now\n$/);
+    // The TTL is 1 s; the rest is what was on its way.
+    expect(Date.now() - startedMs).toBeGreaterThan(1_000);
+    const detail = await askAt(server.socket, "GET", targetRoute("cp1"));
+    const { safeAtMs, nowMs } = detail.json as { safeAtMs: number; nowMs: number };
+    expect(safeAtMs).toBeLessThanOrEqual(nowMs);
+    // Drained for long: nothing to wait for.
+    const again = await run("drain", ENDPOINT, "cp1", "--wait");
+    expect(again.stdout).toBe(`cp1 of ${ENDPOINT} is drained, and can be stopped now\ncp1 can be stopped now\n`);
+    await undrain();
+  });
+
+  test("--wait fails when somebody ends the drain meanwhile", async () => {
+    const waiting = await startProcess(process.execPath, [LIVEZONE_MAIN, "drain", ENDPOINT, "cp1", "--wait"], {
+      cwd: server.livezone.folder,
+      readyWhen: /can be stopped from/,
+    });
+    await undrain();
+    expect((await waiting.ended).code).toBe(1);
+    expect(waiting.stderr()).toMatch(/^livezone: cp1 of \S+ is not drained any more: .*\[DRAIN_ENDED\]\n$/);
+  });
+
+  test("--wait fails when the target is answered all the same", async () => {
+    const { code, stdout, stderr } = await run("drain", "solo.k8s.example.test", "cp1", "--force", "--wait");
+    expect(code).toBe(1);
+    expect(stdout).toContain("is drained, but answered still");
+    expect(stderr).toContain("DRAIN_ANSWERED_STILL");
+    await run("undrain", "solo.k8s.example.test", "cp1");
+  });
+
+  test("--for ends it by itself", async () => {
+    expect((await run("drain", ENDPOINT, "cp1", "--for", "1s")).code).toBe(0);
+    await waitUntil(async () => (await answered()).length === 2);
+    await server.livezone.waitForLog("override expired");
+  });
+});
+
+describeWith(["script"], "on a terminal", () => {
+  /** Runs a command on a terminal of its own, and returns everything it wrote there. */
+  async function onTerminal(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const command = [process.execPath, LIVEZONE_MAIN, ...args].map((word) => `'${word}'`).join(" ");
+    const running = await startProcess(
+      requireProgram("script"),
+      ["--quiet", "--return", "--command", `stty cols 90 rows 12; ${command}`, "/dev/null"],
+      { cwd: server.livezone.folder, env: { TERM: "xterm", ...env } },
+    );
+    const { code } = await running.ended;
+    return { code, text: running.stdout() };
+  }
+
+  test("drain --wait shows the time that is left, and clears the line", async () => {
+    const { code, text } = await onTerminal(["drain", ENDPOINT, "cp1", "--wait"]);
+    expect(code).toBe(0);
+    const steps = text.split("\x1b[K").map((step) => step.replaceAll(SGR, ""));
+    expect(steps.some((step) => /^1\.\d s until no cache can hold cp1/.test(step))).toBe(true);
+    expect(steps.at(-1)).toMatch(/^cp1 can be stopped now/);
+    await undrain();
+  });
+
+  test("status has colours, leaves out what repeats and fits the width", async () => {
+    await run("drain", ENDPOINT, "cp1", "--reason", "x".repeat(100));
+    const { text } = await onTerminal(["status"]);
+    expect(text).toContain("\x1b[32mup\x1b[0m");
+    const plain = text.replaceAll(SGR, "").split(/\r?\n/);
+    expect(plain.filter((line) => line.length > 90)).toEqual([]);
+    expect(plain.filter((line) => line.startsWith(ENDPOINT))).toHaveLength(1);
+    expect(plain.some((line) => line.endsWith("…"))).toBe(true);
+    await undrain();
+  });
+
+  test("NO_COLOR takes the colours away", async () => {
+    const { text } = await onTerminal(["status"], { NO_COLOR: "1" });
+    expect(text).toContain("cp1");
+    expect(text).not.toContain("\x1b[");
+  });
+});
+
+describe("livezone status --watch", () => {
+  test("prints one line of JSON for each change", async () => {
+    const lines: string[] = [];
+    const watching = await startProcess(process.execPath, [LIVEZONE_MAIN, "status", "--watch", "--json"], {
+      cwd: server.livezone.folder,
+      onLine: (line) => lines.push(line),
+      readyWhen: () => lines.length === 1,
+    });
+    await run("drain", ENDPOINT, "cp1");
+    await waitUntil(() => lines.length >= 2);
+    const last = statusSchema.parse(JSON.parse(lines.at(-1) ?? ""));
+    expect(last.zones[0]?.endpoints[0]?.targets[0]?.override?.kind).toBe("drained");
+    await undrain();
+    await waitUntil(() => lines.length >= 3);
+    watching.signal("SIGINT");
+    expect((await watching.ended).code).toBe(0);
+    expect(watching.stderr()).toBe("");
+  });
+
+  test("ends when the server does, unless somebody looks at a screen", async () => {
+    const other = await startAdminServer();
+    const watching = await startProcess(process.execPath, [LIVEZONE_MAIN, "status", "--watch"], {
+      cwd: other.livezone.folder,
+      readyWhen: /ENDPOINT/,
+    });
+    await other.livezone.stop();
+    expect((await watching.ended).code).toBe(1);
+    expect(watching.stderr()).toContain("ADMIN_UNREACHABLE");
+  });
+});

@@ -1,0 +1,70 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { root, textOf } from "../house-rules/source.js";
+import { describeWith, requireProgram } from "../support/programs.js";
+import { temporaryFolder } from "../support/temp.js";
+import { metricNamesIn, metricsOfLivezone } from "./metric-names.js";
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+const rules: readonly Rule[] = parse(textOf("deploy/alerts.yaml")).groups.flatMap(
+  ({ rules: of }: { rules: readonly Rule[] }) => of,
+);
+
+describe("deploy/alerts.yaml", () => {
+  test("uses metrics that livezone has", async () => {
+    const known = await metricsOfLivezone();
+    for (const { alert, expr } of rules) {
+      const used = metricNamesIn(expr).filter((name) => name !== "up");
+      expect({ alert, unknown: used.filter((name) => !known.has(name)) }).toEqual({ alert, unknown: [] });
+    }
+  });
+
+  test("says of every alert how bad it is, what it means, and in docs/operations.md what to do", () => {
+    const manual = textOf("docs/operations.md");
+    for (const { alert, labels, annotations } of rules) {
+      expect(["info", "warning", "critical"]).toContain(labels.severity);
+      expect(annotations.summary).toContain("{{");
+      expect(annotations.description).toMatch(/\.$/);
+      expect(manual).toContain(`### ${alert}\n`);
+    }
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+  });
+});
+
+describeWith(["promtool"], "promtool", () => {
+  const run = (...args: readonly string[]) =>
+    spawnSync(requireProgram("promtool"), args, { cwd: root, encoding: "utf8" });
+
+  test("takes the rules", () => {
+    const { status, stdout, stderr } = run("check", "rules", "--lint-fatal", "deploy/alerts.yaml");
+    expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: "" });
+  });
+
+  test("finds that each rule fires when it should, and not before", () => {
+    const { status, stdout, stderr } = run("test", "rules", "test/deploy/alerts.cases.yaml");
+    expect({ status, output: `${stdout}${stderr}` }).toMatchObject({ status: 0 });
+    const tried: { tests: { alert_rule_test: { alertname: string }[] }[] } = parse(
+      textOf("test/deploy/alerts.cases.yaml"),
+    );
+    const names = tried.tests.flatMap(({ alert_rule_test: cases }) => cases.map(({ alertname }) => alertname));
+    expect(rules.map(({ alert }) => alert).filter((alert) => !names.includes(alert))).toEqual([]);
+  });
+
+  test("can tell when one does not", () => {
+    const cases = textOf("test/deploy/alerts.cases.yaml")
+      .replace("../../deploy/alerts.yaml", `${root}deploy/alerts.yaml`)
+      .replace("values: 1 1 1 0x60", "values: 1x63");
+    const file = join(temporaryFolder(), "cases.yaml");
+    writeFileSync(file, cases);
+    expect(run("test", "rules", file).status).not.toBe(0);
+  });
+});
