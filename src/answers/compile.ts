@@ -1,7 +1,7 @@
 import { FLAG, RCODE, TYPE } from "../wire/constants.js";
 import { type EncodableRecord, encodeSections, QNAME } from "../wire/message.js";
 import { isWithin, lowerName, type Name, parentName, prependLabels } from "../wire/name.js";
-import { embeddedNames } from "../wire/rdata.js";
+import { namesInside } from "../wire/rdata.js";
 import { cutAbove } from "../zone/build.js";
 import type { RRset, Zone } from "../zone/zone.js";
 import { type CompiledAnswer, type CompiledNode, NO_ROTATION, type Rotation } from "./answer.js";
@@ -174,11 +174,7 @@ function aliasTarget(alias: RRset): Name {
 }
 
 function namesOf({ type, rdatas }: RRset): Name[] {
-  return rdatas.flatMap((rdata) =>
-    embeddedNames(type, rdata).map(
-      ({ offset, length }) => String.fromCharCode(...rdata.subarray(offset, offset + length)) as Name,
-    ),
-  );
+  return rdatas.flatMap((rdata) => namesInside(type, rdata).map(({ name }) => name));
 }
 
 function push(section: EncodableRecord[], rrset: RRset, owner: Name | typeof QNAME): void {

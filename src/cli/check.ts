@@ -133,7 +133,10 @@ function longDelay(endpoint: EndpointConfig): Problem[] {
 
 function renderCheck({ file, zones }: CheckReport): string {
   const endpoints = zones.flatMap((zone) => zone.endpoints);
-  const head = `${file}: ${counted(zones.length, "zone")}, ${counted(endpoints.length, "endpoint")}: good\n`;
+  const lines = zones.map(
+    (one) => `  ${one.zone}: ${counted(one.endpoints.length, "endpoint")}, ${counted(one.names, "name")}\n`,
+  );
+  const head = `${file}: ${counted(zones.length, "zone")}, ${counted(endpoints.length, "endpoint")}: good\n${lines.join("")}`;
   if (endpoints.length === 0) return head;
   const rows = endpoints.map((endpoint) => [
     endpoint.endpoint,

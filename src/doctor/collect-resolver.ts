@@ -43,7 +43,9 @@ export async function collectResolver(
   const [head, ...rest] = endpoints;
   const headFirst = head === undefined ? undefined : await askFirst(head);
   if (head === undefined || headFirst === undefined || !headFirst.first.some((heard) => "reply" in heard)) {
-    const unheard = new Map(head === undefined ? [] : [[head.fqdn, { first: headFirst?.first ?? [], otherFamily: [] }]]);
+    const unheard = new Map(
+      head === undefined ? [] : [[head.fqdn, { first: headFirst?.first ?? [], otherFamily: [] }]],
+    );
     return { ...resolver, endpoints: unheard, overTcp: NOT_ASKED, negatives: [] };
   }
   const before = [headFirst, ...(await mapLimited(rest, AT_ONCE, askFirst))];

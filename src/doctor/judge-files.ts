@@ -98,7 +98,8 @@ export function judgeKubeconfigs(files: readonly KubeconfigFacts[], endpoints: r
       const target = owner?.targets.find(({ addresses }) => addresses.includes(host));
       const endpoint = owner ?? endpoints[0];
       const write = `https://${endpoint?.fqdn ?? "ENDPOINT"}:${endpoint?.port ?? 6443}`;
-      if (host === "::1" || host.startsWith("127.")) return [throughProxy(file, cluster, server, write)];
+      if (target === undefined && (host === "::1" || host.startsWith("127.")))
+        return [throughProxy(file, cluster, server, write)];
       return [
         {
           id: "raw-address",

@@ -25,7 +25,7 @@ export const COUNTED_TYPES = [
 
 /**
  * Why a message got no reply. Of `rate-slipped` ones there was one, cut to TC; `connection-limit` counts TCP
- * connections that were turned away.
+ * connections that were turned away; `malformed` what came faster than `error-budget.ts` lets errors be told.
  */
 export const DROP_REASONS = [
   "short",
@@ -34,6 +34,7 @@ export const DROP_REASONS = [
   "rate-limited",
   "rate-slipped",
   "connection-limit",
+  "malformed",
 ] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 

@@ -5,7 +5,8 @@ import { systemClock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Listening } from "../lib/listening.js";
 import { createQueryCounters } from "../query/counters.js";
-import { isolate } from "../query/guard.js";
+import { limitErrors } from "../query/error-budget.js";
+import { isolate, type QueryDefect } from "../query/guard.js";
 import { createPolicy } from "../query/policy.js";
 import { createResponder, type ResponderState } from "../query/respond.js";
 import { createBatchReceiver } from "./batch-udp.js";
@@ -17,12 +18,10 @@ import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker
 const settings = workerData as WorkerSettings;
 const counters = createQueryCounters(settings.counters);
 const state: ResponderState = { table: new AnswerTable(), ready: false };
-const respond = isolate(
-  createResponder(state, counters),
-  counters,
-  (defect) => say({ kind: "defect", defect }),
-  () => systemClock.monotonicMs(),
-);
+const monotonicMs = (): number => systemClock.monotonicMs();
+const onDefect = (defect: QueryDefect): void => say({ kind: "defect", defect });
+const answer = isolate(createResponder(state, counters), counters, onDefect, monotonicMs);
+const respond = limitErrors(answer, counters, monotonicMs);
 let tcpLimits: TcpLimits = DEFAULT_TCP_LIMITS;
 const receiveBatches = createBatchReceiver(state, counters, respond);
 

@@ -1,6 +1,6 @@
 import { CLASS, HEADER_OCTETS } from "./constants.js";
 import { lowerName, type Name, nameOctets, parentName } from "./name.js";
-import { embeddedNames, type ResourceRecord } from "./rdata.js";
+import { namesInside, type ResourceRecord } from "./rdata.js";
 
 /** Stands for "the name in the question" as an owner: always a pointer to it, however long it is. */
 export const QNAME = Symbol("the name in the question");
@@ -88,12 +88,12 @@ export function encodeSections(question: Name, sections: Sections): EncodedSecti
     const lengthAt = octets.length;
     u16(0);
     let copied = 0;
-    for (const name of embeddedNames(record.type, record.rdata)) {
-      for (const octet of record.rdata.subarray(copied, name.offset)) octets.push(octet);
-      copied = name.offset + name.length;
-      writeName(latin1Name(record.rdata.subarray(name.offset, copied)), name.compressible);
+    for (const { offset, length, compressible, name } of namesInside(record.type, record.rdata)) {
+      for (; copied < offset; copied += 1) octets.push(record.rdata[copied] as number);
+      copied += length;
+      writeName(name, compressible);
     }
-    for (const octet of record.rdata.subarray(copied)) octets.push(octet);
+    for (; copied < record.rdata.length; copied += 1) octets.push(record.rdata[copied] as number);
     const length = octets.length - lengthAt - 2;
     octets[lengthAt] = length >>> 8;
     octets[lengthAt + 1] = length & 0xff;
@@ -103,10 +103,6 @@ export function encodeSections(question: Name, sections: Sections): EncodedSecti
   for (const record of sections.authority) writeRecord(record);
   for (const record of sections.additional) writeRecord(record);
   return { octets: Uint8Array.from(octets), pointers, records };
-}
-
-function latin1Name(octets: Uint8Array): Name {
-  return String.fromCharCode(...octets) as Name;
 }
 
 /** A whole query, RD set, for clients: header, question, and an OPT record if `udpOctets` is given (RFC 6891 §6.1.2). */

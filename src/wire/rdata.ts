@@ -221,6 +221,25 @@ export function embeddedNames(type: number, rdata: Uint8Array): readonly Embedde
     .map(({ start, end }) => ({ offset: start, length: end - start, compressible }));
 }
 
+/** An {@link EmbeddedName} with its wire form, in the letter case of the data. */
+export interface ReadName extends EmbeddedName {
+  readonly name: Name;
+}
+
+const readNames = new WeakMap<Uint8Array, { readonly type: number; readonly names: readonly ReadName[] }>();
+
+/** {@link embeddedNames} with the names themselves. Remembered as long as the data live, which must not change. */
+export function namesInside(type: number, rdata: Uint8Array): readonly ReadName[] {
+  const known = readNames.get(rdata);
+  if (known?.type === type) return known.names;
+  const names = embeddedNames(type, rdata).map((place): ReadName => {
+    const octets = rdata.subarray(place.offset, place.offset + place.length);
+    return { ...place, name: String.fromCharCode(...octets) as Name };
+  });
+  readNames.set(rdata, { type, names });
+  return names;
+}
+
 /**
  * A string that two record data of one type share exactly when they are the same data: letter case in names does
  * not count (RFC 4343, RFC 2181 §5), in everything else it does.

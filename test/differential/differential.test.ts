@@ -1,4 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
+import { systemClock } from "../../src/lib/clock.js";
+import { createPolicy } from "../../src/query/policy.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";
 import { startBindAuthoritative } from "../support/bind.js";
 import { afterAllTests } from "../support/cleanup.js";
@@ -19,6 +21,9 @@ const SEED = Number(process.env.LIVEZONE_DIFFERENTIAL_SEED ?? 20_240_501);
 
 /** 50,000 take some 10 s: `LIVEZONE_DIFFERENTIAL_QUESTIONS=50000 npx vitest run test/differential`. */
 const QUESTIONS = Number(process.env.LIVEZONE_DIFFERENTIAL_QUESTIONS ?? 5_000);
+
+/** What the process does by default, with another secret. */
+const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, Math.random);
 
 /** One RRset for ANY, no NS beside answers, and leave to serve an alias as a mail exchanger. */
 const BIND_OPTIONS = [
@@ -78,7 +83,7 @@ describeWith(["knotd", "nsd", "named"], `${QUESTIONS} questions from seed ${SEED
     const knot = await startKnot({ zones, cleanup });
     const nsd = await startNsd({ zones, minimalResponses: true, cleanup });
     const bind = await startBindAuthoritative({ zones, optionLines: BIND_OPTIONS, cleanup });
-    served = serveSketch(SKETCH, serial);
+    served = serveSketch({ ...SKETCH, policy }, serial);
     ours = await askAll(livezone, questions);
     found = [
       ...compare("knot", questions, ours, await askAll(knot, questions)),

@@ -5,6 +5,8 @@ export interface Rule {
   readonly name: string;
   /** The servers that do otherwise. */
   readonly servers: readonly ("knot" | "nsd" | "bind")[];
+  /** The servers of these that a few thousand questions may not show it of. */
+  readonly seldom?: readonly ("knot" | "nsd" | "bind")[];
   /** Why livezone does not follow them. */
   readonly reason: string;
   applies(difference: Difference, ours: Picture, theirs: Picture): boolean;
@@ -14,7 +16,7 @@ const hasAlias = (picture: Picture): boolean => picture.answer.some((line) => li
 const onlySoa = (lines: readonly string[]): boolean => lines.length === 1 && (lines[0] ?? "").includes(" SOA ");
 const without = (edns: string, ...codes: readonly number[]): string =>
   codes.reduce((text, code) => text.replace(` option ${code}`, ""), edns);
-const isLoop = (name: string): boolean => /(^|\.)(self|wildloop)\.k8s\.example\.test\.$/i.test(name);
+const isLoop = (name: string): boolean => /(^|\.)(self|loop1|loop2|wildloop)\.k8s\.example\.test\.$/i.test(name);
 
 /** Whether the additional section holds addresses that the child's servers cannot be reached without. */
 const hasGlue = ({ authority, additional }: Picture): boolean => {
@@ -28,13 +30,14 @@ export const RULES: readonly Rule[] = [
     servers: ["knot", "nsd", "bind"],
     reason: "RFC 7873 and RFC 7828. Knot and NSD have them off by default; BIND leaves them out of BADVERS.",
     applies: ({ field }, ours, theirs) =>
-      field === "edns" && ours.edns !== theirs.edns && without(ours.edns, 10, 11) === without(theirs.edns, 8),
+      field === "edns" && ours.edns !== theirs.edns && without(ours.edns, 10, 11) === without(theirs.edns, 10, 11),
   },
   {
     name: "client subnet is not echoed",
     servers: ["bind"],
     reason: "RFC 7871 §7.2.1: only who answers by subnet says so. BIND says that its answer holds for all.",
-    applies: ({ field }, ours, theirs) => field === "edns" && ours.edns === without(theirs.edns, 8),
+    applies: ({ field }, ours, theirs) =>
+      field === "edns" && without(ours.edns, 10, 11) === without(theirs.edns, 8, 10, 11),
   },
   {
     name: "CD is cleared",
@@ -64,6 +67,7 @@ export const RULES: readonly Rule[] = [
   {
     name: "class ANY: no AA",
     servers: ["knot", "nsd"],
+    seldom: ["nsd"],
     reason:
       "RFC 1034 §3.7.1: an answer for QCLASS=* can never be authoritative. Knot sets AA, NSD at an alias to a cut.",
     applies: ({ question, field }, ours, theirs) =>
@@ -156,6 +160,7 @@ export const RULES: readonly Rule[] = [
   {
     name: "size follows from what is sent",
     servers: ["nsd", "bind"],
+    seldom: ["nsd", "bind"],
     reason: "Where the sections differ, which the rules above judge, so may the size.",
     applies: ({ field }, ours, theirs) =>
       field === "size" && String([ours.answer, ours.additional]) !== String([theirs.answer, theirs.additional]),
@@ -193,10 +198,12 @@ export function ruleFor(difference: Difference): string | undefined {
   )?.name;
 }
 
-/** Every rule's name with every server it is for: each is to be met. */
+/** Every rule's name with every server it is to be met at. */
 export function expectedRules(): { readonly server: string; readonly rule: string }[] {
   return [
-    ...RULES.flatMap(({ servers, name }) => servers.map((server) => ({ server, rule: name }))),
+    ...RULES.flatMap(({ servers, seldom = [], name }) =>
+      servers.filter((server) => !seldom.includes(server)).map((server) => ({ server, rule: name })),
+    ),
     ...SILENCES.map(({ server }) => ({ server, rule: `silence of ${server}` })),
   ];
 }
