@@ -3,9 +3,9 @@ import { createSocket } from "node:dgram";
 import { connect } from "node:net";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
-import { FLAG, MAX_UDP_REPLY_OCTETS, typeNumber } from "../wire/constants.js";
-import { encodeQuery } from "../wire/message.js";
+import { MAX_UDP_REPLY_OCTETS, typeNumber } from "../wire/constants.js";
 import { lowerName, type Name, parseName } from "../wire/name.js";
+import { encodeQuery } from "./query.js";
 import { type Reply, readReply } from "./reply.js";
 
 /** What is asked, of whom. */
@@ -86,8 +86,7 @@ function absolute(name: string): string {
 
 function encode({ id, name, type }: Question, { recurse = true, edns = {} }: Asking): Uint8Array {
   const udpOctets = edns === false ? undefined : (edns.udpOctets ?? MAX_UDP_REPLY_OCTETS);
-  const plain = encodeQuery({ id, name, type, ...(udpOctets === undefined ? {} : { udpOctets }) });
-  if (!recurse) plain[2] = (plain[2] ?? 0) & ~(FLAG.RD >> 8);
+  const plain = encodeQuery({ id, name, type, recurse, ...(udpOctets === undefined ? {} : { udpOctets }) });
   const options = edns === false ? [] : (edns.options ?? []);
   if (options.length === 0) return plain;
   const data = Buffer.concat(

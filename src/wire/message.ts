@@ -1,5 +1,5 @@
 import { CLASS, HEADER_OCTETS } from "./constants.js";
-import { lowerName, type Name, nameOctets, parentName } from "./name.js";
+import { lowerName, type Name, parentName } from "./name.js";
 import { namesInside, type ResourceRecord } from "./rdata.js";
 
 /** Stands for "the name in the question" as an owner: always a pointer to it, however long it is. */
@@ -103,18 +103,4 @@ export function encodeSections(question: Name, sections: Sections): EncodedSecti
   for (const record of sections.authority) writeRecord(record);
   for (const record of sections.additional) writeRecord(record);
   return { octets: Uint8Array.from(octets), pointers, records };
-}
-
-/** A whole query, RD set, for clients: header, question, and an OPT record if `udpOctets` is given (RFC 6891 §6.1.2). */
-export function encodeQuery(query: {
-  readonly id: number;
-  readonly name: Name;
-  readonly type: number;
-  readonly udpOctets?: number;
-}): Uint8Array {
-  const { id, name, type, udpOctets } = query;
-  const header = [id >>> 8, id & 0xff, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, udpOctets === undefined ? 0 : 1];
-  const question = [...nameOctets(name), type >>> 8, type & 0xff, 0, CLASS.IN];
-  const opt = udpOctets === undefined ? [] : [0, 0, 41, udpOctets >>> 8, udpOctets & 0xff, 0, 0, 0, 0, 0, 0];
-  return Uint8Array.from([...header, ...question, ...opt]);
 }

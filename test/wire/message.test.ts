@@ -2,7 +2,7 @@ import { Packet } from "dns2";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CLASS, HEADER_OCTETS, TYPE } from "../../src/wire/constants.js";
-import { type EncodableRecord, encodeQuery, encodeSections, QNAME, type Sections } from "../../src/wire/message.js";
+import { type EncodableRecord, encodeSections, QNAME, type Sections } from "../../src/wire/message.js";
 import { type Name, nameOctets, parseName } from "../../src/wire/name.js";
 import { type DnsMessage, parseMessage } from "../support/dns-message.js";
 
@@ -173,23 +173,5 @@ describe("the codec of dns2, and why it does not encode answers", () => {
       { name: "api.example.test", type: TYPE.A, ttl: 5, address: "192.0.2.2" },
     ]);
     expect(packet.authorities).toMatchObject([{ name: "example.test", ns: "ns1.example.test" }]);
-  });
-});
-
-describe("encodeQuery", () => {
-  test("writes header and question", () => {
-    const message = parseMessage(encodeQuery({ id: 0xabcd, name: parseName("api.example.test."), type: TYPE.AAAA }));
-    expect(message).toMatchObject({
-      id: 0xabcd,
-      opcode: 0,
-      flags: { qr: false, rd: true },
-      questions: [{ name: "api.example.test.", type: "AAAA", class: "IN" }],
-    });
-    expect(message.edns).toBeUndefined();
-  });
-
-  test("and OPT where a size is given", () => {
-    const message = parseMessage(encodeQuery({ id: 1, name: parseName("."), type: TYPE.NS, udpOctets: 1232 }));
-    expect(message.edns).toEqual({ udpSize: 1232, version: 0, dnssecOk: false, options: [] });
   });
 });

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { encodeQuery } from "../../src/client/query.js";
+import { TYPE } from "../../src/wire/constants.js";
+import { NameError, parseName } from "../../src/wire/name.js";
+import { parseMessage } from "../support/dns-message.js";
+
+describe("encodeQuery", () => {
+  test("writes header and question", () => {
+    const message = parseMessage(encodeQuery({ id: 0xabcd, name: parseName("api.example.test."), type: TYPE.AAAA }));
+    expect(message).toMatchObject({
+      id: 0xabcd,
+      opcode: 0,
+      flags: { qr: false, rd: true },
+      questions: [{ name: "api.example.test.", type: "AAAA", class: "IN" }],
+    });
+    expect(message.edns).toBeUndefined();
+  });
+
+  test.each([0, 512, 1232, 65_535])("offers %i octets in an OPT record", (udpOctets) => {
+    const message = parseMessage(encodeQuery({ id: 1, name: parseName("."), type: TYPE.NS, udpOctets }));
+    expect(message.edns).toEqual({ udpSize: udpOctets, version: 0, dnssecOk: false, options: [] });
+  });
+
+  test("asks without recursion", () => {
+    const message = parseMessage(encodeQuery({ id: 1, name: parseName("a."), type: TYPE.A, recurse: false }));
+    expect(message.flags.rd).toBe(false);
+  });
+
+  test("refuses what dns2 would write as another name", () => {
+    expect(() => encodeQuery({ id: 1, name: parseName("a\\.b."), type: TYPE.A })).toThrow(NameError);
+  });
+});
