@@ -9,7 +9,6 @@
  * when all are made, with `{ changes: [[nanoseconds, addresses], ...] }`: CLOCK_MONOTONIC right before each change
  * was compiled, and the number of addresses that are answered after it.
  */
-import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { publishZone } from "../dist/answers/publish.js";
 import { createLogger } from "../dist/lib/logger.js";

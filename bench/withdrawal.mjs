@@ -1,15 +1,17 @@
 // Time from the failure of an apiserver to the changed answer, with livezone's default settings, over loopback.
 //
-//     node bench/withdrawal.mjs [ROUNDS]      (default 30; about 3 minutes)
+//     node bench/withdrawal.mjs [ROUNDS]      (default 30; about 8 minutes)
 //
 // Fifteen stand-in apiservers, one endpoint; the server is asked every 5 ms, which is the precision of the figures.
-// Each apiserver fails at most twice in a part, so that none is taken to flap. Runs in a network of its own if it may make one; without one the black hole is left out.
+// Each apiserver fails at most twice in a part, so that none is taken to flap. Runs in a network of its own if it may
+// make one; without one the black hole is left out.
 import { spawn, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startApiserver } from "../dist/demo/apiserver-process.js";
@@ -32,6 +34,7 @@ if (process.env[INSIDE] === undefined && spawnSync("unshare", ["--net", "true"])
     stdio: "inherit",
     env: { ...process.env, [INSIDE]: "yes" },
   });
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
   const [code] = await once(child, "exit");
   process.exit(code ?? 1);
 }
@@ -108,9 +111,14 @@ const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const server = spawn(process.execPath, [main, "serve", "--config", path.join(folder, "livezone.yaml")], {
   stdio: ["ignore", "pipe", "inherit"],
 });
-server.stdout.resume();
+/** What the server logged of late, to explain a slow round with. */
+let logged = [];
+createInterface({ input: server.stdout }).on("line", (line) => logged.push(line));
 
-const asker = createSocket("udp4").connect(DNS_PORT, "127.0.0.1");
+process.on("exit", () => server.kill("SIGKILL"));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+const asker = createSocket("udp4");
+asker.connect(DNS_PORT, "127.0.0.1");
 await once(asker, "connect");
 // A query for NAME, A, with room for every address (EDNS 1232).
 const labels = NAME.split(".").map((label) => Buffer.from([label.length, ...Buffer.from(label)]));
@@ -159,9 +167,13 @@ try {
       const target = targets[(round + number * 4) % TARGETS];
       // Anywhere in the interval; and the tripwire is open again.
       await sleep(1_500 + Math.random() * INTERVAL_MS);
+      logged = [];
       const changed = answered(target.address, false);
       await part.fail(target);
-      gone.push(await changed);
+      const tookMs = await changed;
+      gone.push(tookMs);
+      if (tookMs > part.worst)
+        console.log(`\n${target.address} took ${Math.round(tookMs)} ms:\n${logged.join("\n")}\n`);
       const back = answered(target.address, true);
       await part.mend(target);
       await back;

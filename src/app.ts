@@ -174,6 +174,7 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
     snapshot: () => monitor.snapshot(),
     isReady: () => isReady,
     isIsolated: () => monitor.isolated,
+    clearFlaps: (endpoint, target) => void monitor.clearFlaps(endpoint, target),
     async reload() {
       const problems = await reload();
       if (problems.length > 0) throw new ReloadRefusedError(problems);

@@ -50,11 +50,13 @@ export const PAGE_SCRIPT = String.raw`"use strict";
     if (kind === "drained") actions.push(["undrain", {}]);
     else if (kind) actions.push(["unforce", {}]);
     else {
+      if (target.addresses.some((address) => address.held)) actions.push(["undrain", {}]);
       actions.push(["drain", {}]);
       actions.push(["force", { health: target.addresses.some((address) => address.health === "up") ? "down" : "up" }]);
     }
     return actions.map(([action, body]) => {
-      const button = make("button", "", body.health ? action + " " + body.health : action);
+      const label = action === "undrain" && !kind ? "forgive" : action;
+      const button = make("button", "", body.health ? label + " " + body.health : label);
       button.type = "button";
       button.dataset.key = endpoint.endpoint + " " + target.id + " " + action;
       button.addEventListener("click", () => act(endpoint, target.id, action, body));
@@ -70,7 +72,10 @@ export const PAGE_SCRIPT = String.raw`"use strict";
       cell("address", address.address);
       cell("", badge(address.health, HEALTH[address.health]));
       cell("", address.answered ? "yes" : make("span", "soft", "no"));
-      cell("", ...(index === 0 && target.override ? [badge(overrideText(target.override), "warn")] : []));
+      const said = [];
+      if (index === 0 && target.override) said.push(badge(overrideText(target.override), "warn"));
+      if (address.held) said.push(badge("flaps: held until " + clockTime(address.held.untilMs), "warn"));
+      cell("wrap said", ...said);
       const last = address.last;
       cell("soft wrap", last ? last.reason + " (" + Math.round(last.durationMs) + " ms)" : "no result yet");
       cell("soft", ago(address.sinceMs));

@@ -37,6 +37,8 @@ th, td { padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line); vert
 td:not(.wrap) { white-space: nowrap; }
 td.address, .answers { font-family: ui-monospace, monospace; font-size: .9rem; white-space: nowrap; }
 .badge { display: inline-block; padding: 0 .5rem; border-radius: 1rem; font-size: .85rem; font-weight: 600; white-space: nowrap; }
+td.said { max-width: 24rem; }
+td.said .badge { white-space: normal; overflow-wrap: anywhere; border-radius: .6rem; }
 .good { color: var(--good); background: var(--good-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
 .warn { color: var(--warn); background: var(--warn-back); }

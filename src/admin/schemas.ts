@@ -39,6 +39,13 @@ export const addressSchema = z
     health: healthWord.meta({ description: "What the probes say." }),
     sinceMs: wallMs("Last change of health"),
     answered: z.boolean().meta({ description: "Whether the address goes into answers." }),
+    held: z
+      .object({
+        untilMs: wallMs("When it returns if it passes until then"),
+        changes: z.number().meta({ description: "Changes of health lately." }),
+      })
+      .optional()
+      .meta({ description: "Present while it passes, but is kept down because it flaps; undrain forgives it." }),
     last: resultSchema.optional(),
   })
   .meta({ id: "Address", description: "One address of a target." });

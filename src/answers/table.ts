@@ -86,7 +86,8 @@ export class AnswerTable {
   private readonly zoneIndexes = new Map<Name, number>();
   private nodataAnswers: number[] = [];
   private nxdomainAnswers: number[] = [];
-  private readonly labelStarts = new Uint16Array(MAX_LABELS);
+  /** Offsets in the message, which may stand anywhere in a large buffer. */
+  private readonly labelStarts = new Int32Array(MAX_LABELS);
   private readonly labelHashes = new Int32Array(MAX_LABELS);
 
   /** Number of zones. */

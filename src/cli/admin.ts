@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { parse } from "yaml";
 import type { z } from "zod";
 import { errorSchema } from "../admin/schemas.js";
 import { type AdminAddress, type AdminClient, createAdminClient, parseAdminAddress } from "../client/admin.js";
@@ -33,8 +32,9 @@ export function withAdminOptions(command: Command): Command {
 }
 
 /** A client for the server that the options mean. @throws UserError */
-export function openAdmin(options: AdminOptions): AdminClient {
-  const address = options.admin === undefined ? configuredAddress(options.config) : parseAdminAddress(options.admin);
+export async function openAdmin(options: AdminOptions): Promise<AdminClient> {
+  const { admin, config } = options;
+  const address = admin === undefined ? await configuredAddress(config) : parseAdminAddress(admin);
   if (options.tokenFile === undefined) return createAdminClient(address);
   if (address.kind === "socket") {
     throw new UserError("--token-file is for a URL; a socket asks for no token", "ADMIN_TOKEN_UNUSED");
@@ -57,11 +57,13 @@ function readToken(file: string): string {
  * What the configuration names, the socket before HTTP. Only the main file is read, and nothing but that is asked of
  * it: a server that runs can be reached while somebody is editing its zones.
  */
-function configuredAddress(given: string | undefined): AdminAddress {
+async function configuredAddress(given: string | undefined): Promise<AdminAddress> {
   const file = existingConfigFile(given);
   if (file === undefined) return { kind: "socket", path: DEFAULT_SOCKET };
   let main: unknown;
   try {
+    // Not loaded for a command that is told where to look.
+    const { parse } = await import("yaml");
     main = parse(readFileSync(file, "utf8"));
   } catch (error) {
     if (given !== undefined) throw new UserError(`--config ${file}: ${messageOf(error)}`, "CONFIG_UNREADABLE");

@@ -30,7 +30,7 @@ export function addDrain(program: Command, context: CommandContext): void {
 }
 
 async function drain(endpoint: string, target: string, options: DrainOptions): Promise<number> {
-  const client = openAdmin(options);
+  const client = await openAdmin(options);
   const body = overrideBody(options, author());
   let said = await askAdmin(client, drainSchema, "POST", targetPath(endpoint, target, "drain"), body);
   if (options.json !== true) process.stdout.write(describe(said));

@@ -23,7 +23,7 @@ export function addForce(program: Command, context: CommandContext): void {
       asking(context, async () => {
         const body = { ...overrideBody(options, author()), health };
         const path = targetPath(endpoint, target, "force");
-        const change = await askAdmin(openAdmin(options), changeSchema, "POST", path, body);
+        const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
         if (options.json === true) writeJson(process.stdout, change);
         else process.stdout.write(describeChange(change, `is forced ${health}`, `was forced ${health}`));
         return EXIT.success;

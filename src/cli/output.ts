@@ -47,6 +47,8 @@ export function writeError(text: string): void {
 
 /** Text from elsewhere made fit for a terminal: one line, no control characters. */
 export function plain(text: string): string {
+  // Nearly always so, and much quicker to see than to replace.
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
 

@@ -17,7 +17,9 @@ export function addReload(program: Command, context: CommandContext): void {
     .option("--json", "print what came of it as JSON");
   withAdminOptions(command).action((options: ReloadOptions) =>
     asking(context, async () => {
-      const said = await askAdmin(openAdmin(options), reloadSchema, "POST", "/api/v1/reload", { author: author() });
+      const said = await askAdmin(await openAdmin(options), reloadSchema, "POST", "/api/v1/reload", {
+        author: author(),
+      });
       const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
       if (options.json === true) writeJson(process.stdout, said);
       else process.stdout.write(`reloaded: ${count(said.zones, "zone")}, ${count(said.endpoints, "endpoint")}\n`);

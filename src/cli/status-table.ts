@@ -1,4 +1,4 @@
-import type { EndpointView, OverrideView, Status, TargetDetail, TargetView } from "../admin/schemas.js";
+import type { AddressView, EndpointView, OverrideView, Status, TargetDetail, TargetView } from "../admin/schemas.js";
 import { formatAge, formatTime, type Palette, plain } from "./output.js";
 
 /** How a table is drawn. */
@@ -37,11 +37,11 @@ export function statusTable(status: Status, { palette, width }: TableOptions): s
   }
   const head = [summary(status, endpoints, palette), ...alarms(status, endpoints).map((text) => palette.bad(text))];
   const table = rows.length === 0 ? [] : layOut(rows, palette, width);
-  return [...head.map((line) => line), "", ...table, ""].join("\n");
+  return [...head, "", ...table, ""].join("\n");
 }
 
 function addressCells(
-  { address, health, answered, sinceMs, last }: TargetView["addresses"][number],
+  { address, health, answered, sinceMs, last, held }: TargetView["addresses"][number],
   { override }: TargetView,
   nowMs: number,
   palette: Palette,
@@ -51,10 +51,22 @@ function addressCells(
     [address],
     [health, paint],
     answered ? ["yes"] : ["no", palette.soft],
-    override === undefined ? ["-", palette.soft] : [plain(overrideWord(override, nowMs)), palette.warn],
+    operatorCell(override, held, nowMs, palette),
     [formatAge(nowMs - sinceMs), palette.soft],
     [plain(reasonOf(last?.reason, override))],
   ];
+}
+
+/** What an operator said; else that it is held for flapping, which an operator can end. */
+function operatorCell(
+  override: OverrideView | undefined,
+  held: AddressView["held"],
+  nowMs: number,
+  palette: Palette,
+): Cell {
+  if (override !== undefined) return [overrideWord(override, nowMs), palette.warn];
+  if (held !== undefined) return [`held, flaps (${formatAge(held.untilMs - nowMs)} left)`, palette.warn];
+  return ["-", palette.soft];
 }
 
 function overrideWord({ kind, expiresAtMs }: OverrideView, nowMs: number): string {
@@ -87,32 +99,33 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   for (const { endpoint, mode, upTargets, minHealthy, answers } of endpoints) {
     if (mode === "healthy") continue;
     const up = `${upTargets} target${upTargets === 1 ? "" : "s"} up, ${minHealthy} needed`;
-    const what = mode === "none" ? "it answers nothing" : `it answers ${answers.length} by whenAllDown`;
-    lines.push(
-      `! ${endpoint} fails open: ${up}; ${what}`.replace("fails open", mode === "none" ? "is empty" : "fails open"),
-    );
+    if (mode === "none") lines.push(`! ${endpoint} is empty: ${up}; it answers nothing`);
+    else lines.push(`! ${endpoint} fails open: ${up}; it answers ${answers.length} by whenAllDown`);
   }
   return lines;
 }
 
 /** Columns as wide as their widest cell; the last one is cut to what the terminal has left. */
 function layOut(rows: readonly Cell[][], palette: Palette, width: number | undefined): string[] {
-  const widths = TITLES.map((title, column) =>
-    rows.reduce((widest, row) => Math.max(widest, row[column]?.[0].length ?? 0), title.length),
-  );
+  const titles = TITLES.map((title): Cell => [title, palette.soft]);
+  const widths = TITLES.map((title) => title.length);
+  for (const row of rows) {
+    for (const [column, [text]] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, text.length);
+  }
+  const last = TITLES.length - 1;
+  const before = widths.slice(0, last).reduce((sum, one) => sum + one + GAP.length, 0);
+  const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(8, width - before);
+  // Thousands of rows: plain loops.
   const line = (cells: readonly Cell[]): string => {
-    let used = 0;
-    const parts = cells.map(([text, paint], column) => {
-      const isLast = column === cells.length - 1;
-      const room = width === undefined || !isLast ? Number.POSITIVE_INFINITY : Math.max(8, width - used);
-      const fitting = text.length > room ? `${text.slice(0, room - 1)}…` : text;
-      const padding = isLast ? "" : " ".repeat((widths[column] ?? 0) - fitting.length);
-      used += (widths[column] ?? 0) + GAP.length;
-      return `${paint === undefined ? fitting : paint(fitting)}${padding}`;
-    });
-    return parts.join(GAP).trimEnd();
+    let text = "";
+    for (const [column, [content, paint]] of cells.entries()) {
+      const fitting = column === last && content.length > room ? `${content.slice(0, room - 1)}…` : content;
+      text += paint === undefined ? fitting : paint(fitting);
+      if (column < last) text += " ".repeat((widths[column] ?? 0) - fitting.length + GAP.length);
+    }
+    return text.trimEnd();
   };
-  return [line(TITLES.map((title): Cell => [title, palette.soft])), ...rows.map(line)];
+  return [line(titles), ...rows.map(line)];
 }
 
 /** One target with its last results, newest last. */

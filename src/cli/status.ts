@@ -34,7 +34,7 @@ export function addStatus(program: Command, context: CommandContext): void {
   withAdminOptions(command).action(
     async (endpoint: string | undefined, target: string | undefined, options: StatusOptions) => {
       endQuietlyWithoutReader();
-      const client = openAdmin(options);
+      const client = await openAdmin(options);
       context.exit(
         endpoint !== undefined && target !== undefined
           ? await showTarget(client, endpoint, target, options)

@@ -12,7 +12,7 @@ export function addUndrain(program: Command, context: CommandContext): void {
     asking(context, async () => {
       const body = { author: author() };
       const path = targetPath(endpoint, target, "undrain");
-      const change = await askAdmin(openAdmin(options), changeSchema, "POST", path, body);
+      const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
       if (options.json === true) writeJson(process.stdout, change);
       else process.stdout.write(describeChange(change, "is not drained any more", "was not drained"));
       return EXIT.success;

@@ -12,7 +12,7 @@ export function addUnforce(program: Command, context: CommandContext): void {
     asking(context, async () => {
       const body = { author: author() };
       const path = targetPath(endpoint, target, "unforce");
-      const change = await askAdmin(openAdmin(options), changeSchema, "POST", path, body);
+      const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
       if (options.json === true) writeJson(process.stdout, change);
       else process.stdout.write(describeChange(change, "is not forced any more", "was not forced"));
       return EXIT.success;

@@ -37,9 +37,16 @@ export interface CookieJar {
    * Judges the data of a COOKIE option and writes the data of the reply's into `reply`.
    *
    * @param at where the data begin in `request`; `length` octets, which {@link isCookieLength} accepts
-   * @param reply room for {@link COOKIE_OCTETS}
+   * @param reply room for {@link COOKIE_OCTETS} from `replyAt` on
    */
-  exchange(request: Uint8Array, at: number, length: number, client: Client, reply: Uint8Array): CookieStanding;
+  exchange(
+    request: Uint8Array,
+    at: number,
+    length: number,
+    client: Client,
+    reply: Uint8Array,
+    replyAt: number,
+  ): CookieStanding;
 }
 
 /** Whether a COOKIE option may have that many octets: a client cookie, with or without a server cookie (RFC 7873 §5.2.2). */
@@ -55,59 +62,113 @@ export function isCookieLength(octets: number): boolean {
  * @param wallMs milliseconds since 1970
  */
 export function createCookieJar(secrets: readonly Uint8Array[], wallMs: () => number): CookieJar {
-  const [current] = secrets;
+  const hashers = secrets.map(createHasher);
+  const [current] = hashers;
   if (current === undefined) throw new Error("cookies need a secret");
-  const hash = new Uint8Array(SIPHASH_OCTETS);
   // What is hashed: client cookie, version, reserved, timestamp, address (RFC 9018 §4.4).
-  const inputs = {
-    4: new Uint8Array(CLIENT_COOKIE_OCTETS + 8 + 4),
-    16: new Uint8Array(CLIENT_COOKIE_OCTETS + 8 + 16),
-  };
-  const inputOf = (client: Client): Uint8Array => {
+  const inputs = { 4: createInput(4), 16: createInput(16) };
+  const inputOf = (client: Client): HashInput => {
     const input = client.length === 4 ? inputs[4] : inputs[16];
-    for (let i = 0; i < client.length; i += 1) input[16 + i] = client.octets[client.at + i] as number;
+    for (let i = 0; i < client.length; i += 1) input.octets[16 + i] = client.octets[client.at + i] as number;
     return input;
   };
 
   return {
-    exchange(request, at, length, client, reply) {
+    exchange(request, at, length, client, reply, replyAt) {
       const now = Math.floor(wallMs() / 1_000) >>> 0;
       const input = inputOf(client);
+      const { octets } = input;
       for (let i = 0; i < CLIENT_COOKIE_OCTETS; i += 1) {
-        input[i] = request[at + i] as number;
-        reply[i] = request[at + i] as number;
+        octets[i] = request[at + i] as number;
+        reply[replyAt + i] = request[at + i] as number;
       }
       let age: number | undefined;
       if (length === COOKIE_OCTETS && request[at + CLIENT_COOKIE_OCTETS] === VERSION) {
-        for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) input[i] = request[at + i] as number;
+        for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) octets[i] = request[at + i] as number;
         // Serial arithmetic (RFC 1982), since the timestamp has 32 bits.
         const seconds = (now - u32(request, at + 12)) | 0;
         const isTimely = seconds >= -AHEAD_SECONDS && seconds <= LIFETIME_SECONDS;
-        if (isTimely && secrets.some((secret) => matches(secret, input, hash, request, at + 16))) age = seconds;
+        if (isTimely && hashers.some((hasher) => matches(hasher, input, request, at + 16))) age = seconds;
       }
       // A good cookie is kept while it is fresh and of the current secret.
-      if (age !== undefined && age <= REFRESH_SECONDS && matches(current, input, hash, request, at + 16)) {
-        for (let i = CLIENT_COOKIE_OCTETS; i < COOKIE_OCTETS; i += 1) reply[i] = request[at + i] as number;
+      if (age !== undefined && age <= REFRESH_SECONDS && matches(current, input, request, at + 16)) {
+        for (let i = CLIENT_COOKIE_OCTETS; i < COOKIE_OCTETS; i += 1) reply[replyAt + i] = request[at + i] as number;
         return "proven";
       }
-      input[8] = VERSION;
-      input.fill(0, 9, 12);
-      input[12] = now >>> 24;
-      input[13] = now >>> 16;
-      input[14] = now >>> 8;
-      input[15] = now;
-      for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) reply[i] = input[i] as number;
-      sipHash24(current, input, reply, 16);
+      octets[8] = VERSION;
+      octets[9] = 0;
+      octets[10] = 0;
+      octets[11] = 0;
+      octets[12] = now >>> 24;
+      octets[13] = now >>> 16;
+      octets[14] = now >>> 8;
+      octets[15] = now;
+      for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) reply[replyAt + i] = octets[i] as number;
+      const hashAt = current.find(input);
+      for (let i = 0; i < SIPHASH_OCTETS; i += 1) reply[replyAt + 16 + i] = current.hashes[hashAt + i] as number;
       return age === undefined ? "unproven" : "proven";
     },
   };
 }
 
-/** Whether the 8 octets at `at` are the hash of `input`; all are compared, whichever differs first. */
-function matches(secret: Uint8Array, input: Uint8Array, hash: Uint8Array, request: Uint8Array, at: number): boolean {
-  sipHash24(secret, input, hash, 0);
+/** What is hashed, and the same in words. */
+interface HashInput {
+  readonly octets: Uint8Array;
+  readonly words: Int32Array;
+}
+
+function createInput(addressOctets: 4 | 16): HashInput {
+  const octets = new Uint8Array(CLIENT_COOKIE_OCTETS + 8 + addressOctets);
+  return { octets, words: new Int32Array(octets.buffer) };
+}
+
+/** Hashes under one secret; those made lately are looked up. */
+interface Hasher {
+  /** Holds them one after the other. */
+  readonly hashes: Uint8Array;
+  /** @returns where the hash of the input stands in `hashes`, until the next call */
+  find(input: HashInput): number;
+}
+
+/** Hashes that are kept, a power of two: 52 KiB. */
+const KEPT = 1 << 10;
+
+/** Words of an input at most, and one for how many there are. */
+const KEPT_WORDS = 9;
+
+/**
+ * A resolver sends the same cookie for half an hour, and one that has none yet asks several times within the second
+ * that its cookie will name. Each hash has one place, so that no number of clients makes more of them.
+ */
+function createHasher(secret: Uint8Array): Hasher {
+  const kept = new Int32Array(KEPT * KEPT_WORDS);
+  const hashes = new Uint8Array(KEPT * SIPHASH_OCTETS);
+  return {
+    hashes,
+    find({ octets, words }) {
+      let mixed = 0;
+      for (let i = 0; i < words.length; i += 1) mixed = Math.imul(mixed ^ (words[i] as number), 0x9e3779b1);
+      const place = (mixed >>> 16) & (KEPT - 1);
+      const at = place * KEPT_WORDS;
+      let isKept = kept[at] === words.length;
+      for (let i = 0; i < words.length && isKept; i += 1) isKept = kept[at + 1 + i] === words[i];
+      if (!isKept) {
+        kept[at] = words.length;
+        for (let i = 0; i < words.length; i += 1) kept[at + 1 + i] = words[i] as number;
+        sipHash24(secret, octets, hashes, place * SIPHASH_OCTETS);
+      }
+      return place * SIPHASH_OCTETS;
+    },
+  };
+}
+
+/** Whether the 8 octets at `at` are the hash of the input; all are compared, whichever differs first. */
+function matches({ find, hashes }: Hasher, input: HashInput, request: Uint8Array, at: number): boolean {
+  const hashAt = find(input);
   let difference = 0;
-  for (let i = 0; i < SIPHASH_OCTETS; i += 1) difference |= (hash[i] as number) ^ (request[at + i] as number);
+  for (let i = 0; i < SIPHASH_OCTETS; i += 1) {
+    difference |= (hashes[hashAt + i] as number) ^ (request[at + i] as number);
+  }
   return difference === 0;
 }
 

@@ -9,7 +9,7 @@ import type { QueryPolicy } from "./policy.js";
 export const OPT_OCTETS = 11;
 
 /** An option's code and length. */
-const OPTION_HEAD_OCTETS = 4;
+export const OPTION_HEAD_OCTETS = 4;
 
 /** Octets of an extended error without text (RFC 8914 §2). */
 export const ERROR_OPTION_OCTETS = OPTION_HEAD_OCTETS + 2;
@@ -63,7 +63,8 @@ export function createReplyOpt(): ReplyOpt {
       opt.isProven = false;
       if (policy === undefined) return;
       if (policy.cookies !== undefined && isCookieLength(edns.cookieLength)) {
-        opt.isProven = policy.cookies.exchange(request, edns.cookieAt, edns.cookieLength, client, cookie) === "proven";
+        opt.isProven =
+          policy.cookies.exchange(request, edns.cookieAt, edns.cookieLength, client, cookie, 0) === "proven";
         add(EDNS_OPTION.COOKIE, cookie);
       }
       if (edns.wantsNsid && policy.identity !== undefined) add(EDNS_OPTION.NSID, policy.identity);

@@ -18,33 +18,37 @@ const SHOWN_OCTETS = 512;
 /** Milliseconds between two reports, so that a flood of such queries is no flood of log lines. */
 const REPORT_EVERY_MS = 1_000;
 
+/** Takes what was thrown while `request` was being answered. */
+export type DefectReporter = (error: unknown, request: Uint8Array) => void;
+
 /**
- * Keeps a query that makes the responder throw from doing more harm than one SERVFAIL.
+ * Passes defects on, at most one a second.
  *
- * @param report called at most once a second
  * @param monotonicMs milliseconds on a clock that never jumps
  */
-export function isolate(
-  respond: Respond,
-  counters: QueryCounters,
-  report: (defect: QueryDefect) => void,
-  monotonicMs: () => number,
-): Respond {
+export function createDefectReporter(report: (defect: QueryDefect) => void, monotonicMs: () => number): DefectReporter {
   let reportedAt = Number.NEGATIVE_INFINITY;
   let unreported = 0;
+  return (error, request) => {
+    const now = monotonicMs();
+    if (now - reportedAt < REPORT_EVERY_MS) {
+      unreported += 1;
+      return;
+    }
+    const query = Buffer.from(request.subarray(0, SHOWN_OCTETS)).toString("hex");
+    report({ error: describe(error), query, unreported });
+    reportedAt = now;
+    unreported = 0;
+  };
+}
+
+/** Keeps a query that makes the responder throw from doing more harm than one SERVFAIL. */
+export function isolate(respond: Respond, counters: QueryCounters, onDefect: DefectReporter): Respond {
   return (request, length, reply, transport, client) => {
     try {
       return respond(request, length, reply, transport, client);
     } catch (error) {
-      const now = monotonicMs();
-      if (now - reportedAt < REPORT_EVERY_MS) {
-        unreported += 1;
-      } else {
-        const query = Buffer.from(request.subarray(0, Math.min(length, SHOWN_OCTETS))).toString("hex");
-        report({ error: describe(error), query, unreported });
-        reportedAt = now;
-        unreported = 0;
-      }
+      onDefect(error, request.subarray(0, length));
       counters.response(RCODE.SERVFAIL);
       return serverFailure(request, length, reply);
     }

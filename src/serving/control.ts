@@ -17,6 +17,8 @@ export interface ControlParts {
   snapshot(): Snapshot;
   isReady(): boolean;
   isIsolated(): boolean;
+  /** Forgives a target its flapping. */
+  clearFlaps(endpoint: string, target: string): void;
   /** When a configuration was last read, and whether it was taken. */
   lastReload(): { readonly atMs: number; readonly ok: boolean };
   /** @throws ReloadRefusedError */
@@ -59,8 +61,13 @@ export function createControl(parts: ControlParts): Control {
   }
 
   async function clear(name: TargetName, kinds: readonly OverrideKind[]): Promise<Change> {
-    find(name);
-    return changeTo(name, (await overrides.clear(name.endpoint, name.target, kinds)) !== undefined);
+    const { endpoint, target } = name;
+    const isHeld = find(name).target.addresses.some(({ held }) => held !== undefined);
+    const cleared = await overrides.clear(endpoint, target, kinds);
+    // No operator's word holds it any more, and nothing that it did before shall.
+    const isForgiven = isHeld && overrides.get(endpoint, target) === undefined;
+    if (isForgiven) parts.clearFlaps(endpoint, target);
+    return changeTo(name, cleared !== undefined || isForgiven);
   }
 
   return {
@@ -129,12 +136,13 @@ function targetView({ answerable }: ServedEndpoint, { id, override, addresses }:
     id,
     ...(override === undefined ? {} : { override: overrideView(override) }),
     addresses: addresses.map(
-      ({ address, health, sinceMs, last }): AddressView => ({
+      ({ address, health, sinceMs, last, held }): AddressView => ({
         address,
         health,
         sinceMs,
         // By the address: a policy may name it without a target.
         answered: answerable.addresses.some((entry) => entry.address === address),
+        ...(held === undefined ? {} : { held }),
         ...(last === undefined ? {} : { last }),
       }),
     ),

@@ -51,7 +51,15 @@ export function createOperating(parts: OperatingParts): Operating {
   const events = createEventLog(clock, startedMs);
   const streams = createEventStreams(events);
   let lastReload = { atMs: startedMs, ok: true };
-  const control = createControl({ ...parts, history, lastReload: () => lastReload });
+  const control = createControl({
+    ...parts,
+    history,
+    lastReload: () => lastReload,
+    clearFlaps(endpoint, target) {
+      parts.clearFlaps(endpoint, target);
+      log.info({ endpoint, target }, "flapping forgiven");
+    },
+  });
   const source: AdminSource = {
     registry: metrics.registry,
     isReady: parts.isReady,

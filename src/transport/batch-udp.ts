@@ -2,6 +2,7 @@ import type { Listening, SocketAddress } from "../lib/listening.js";
 import type { Client } from "../query/client.js";
 import type { QueryCounters } from "../query/counters.js";
 import { createFastResponder, NOT_FAST } from "../query/fast.js";
+import type { DefectReporter } from "../query/guard.js";
 import { createReadyMade } from "../query/ready-made.js";
 import type { Respond, ResponderState } from "../query/respond.js";
 import { type BatchBuffers, createBuffers, PEER_ADDRESS_OFFSET, PEER_OCTETS } from "./batch/buffers.js";
@@ -17,7 +18,12 @@ export type ReceiveBatches = (
  * Prepares a thread to answer whole batches of datagrams through the native part, which is loaded when the first
  * socket is served. All sockets of the thread share one set of buffers.
  */
-export function createBatchReceiver(state: ResponderState, counters: QueryCounters, respond: Respond): ReceiveBatches {
+export function createBatchReceiver(
+  state: ResponderState,
+  counters: QueryCounters,
+  respond: Respond,
+  onDefect: DefectReporter,
+): ReceiveBatches {
   let prepared:
     | { readonly transport: BatchTransport; readonly buffers: BatchBuffers; readonly onBatch: (count: number) => void }
     | undefined;
@@ -25,7 +31,7 @@ export function createBatchReceiver(state: ResponderState, counters: QueryCounte
     const { transport, reason } = loadBatch();
     if (transport === undefined) throw new Error(reason);
     const buffers = createBuffers();
-    return { transport, buffers, onBatch: batchHandler(buffers, state, counters, respond) };
+    return { transport, buffers, onBatch: batchHandler(buffers, state, counters, respond, onDefect) };
   };
   return (address, { fd, counters }) => {
     prepared ??= prepare();
@@ -59,10 +65,20 @@ function batchHandler(
   state: ResponderState,
   counters: QueryCounters,
   respond: Respond,
+  onDefect: DefectReporter,
 ): (count: number) => void {
   const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers } = buffers;
   const client: Client = { octets: peers, at: 0, length: 4 };
   const respondReadyMade = createReadyMade(state, counters, createFastResponder(state, counters), receive, send);
+  /** A defect of the fast path leaves the query to the general one. */
+  const answerFast = (at: number, length: number, replyAt: number): number => {
+    try {
+      return respondReadyMade(at, length, replyAt, client);
+    } catch (error) {
+      onDefect(error, receive.subarray(at, at + length));
+      return NOT_FAST;
+    }
+  };
   return (count) => {
     // Where clients are told apart, the general path does it.
     const isOpen = state.policy?.allow === undefined && state.policy?.limiter === undefined;
@@ -70,7 +86,8 @@ function batchHandler(
       const at = i * receiveSlot;
       const replyAt = i * sendSlot;
       const length = receiveLengths[i] as number;
-      const replyLength = isOpen ? respondReadyMade(at, length, replyAt) : NOT_FAST;
+      peerAt(client, i);
+      const replyLength = isOpen ? answerFast(at, length, replyAt) : NOT_FAST;
       sendLengths[i] =
         replyLength >= 0
           ? replyLength
@@ -79,7 +96,7 @@ function batchHandler(
               length,
               send.subarray(replyAt, replyAt + sendSlot),
               "udp",
-              peerAt(client, i),
+              client,
             );
     }
   };

@@ -21,6 +21,8 @@ interface Frame {
 interface Stream {
   readonly status: number;
   frames(): Frame[];
+  /** The frames, once there are as many. */
+  atLeast(count: number): Promise<Frame[]>;
   readonly ended: Promise<void>;
   readonly headers: IncomingMessage["headers"];
 }
@@ -45,18 +47,23 @@ async function listen(way: Way, options: { path?: string; lastId?: string; clean
     response.on("close", resolve);
     response.on("error", () => resolve());
   });
+  const frames = () =>
+    text
+      .split("\n\n")
+      .filter((part) => part.includes("event: "))
+      .map((part) => {
+        const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1] ?? "";
+        return { id: field("id"), event: field("event"), data: field("data") };
+      });
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
     ended,
-    frames: () =>
-      text
-        .split("\n\n")
-        .filter((part) => part.includes("event: "))
-        .map((part) => {
-          const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1] ?? "";
-          return { id: field("id"), event: field("event"), data: field("data") };
-        }),
+    frames,
+    async atLeast(count) {
+      await waitUntil(() => frames().length >= count, { describe: `${count} events` });
+      return frames();
+    },
   };
 }
 
@@ -76,7 +83,7 @@ describe("the stream of events", () => {
     expect(stream.headers["content-type"]).toBe("text/event-stream");
     await change("drain");
     await change("undrain");
-    const frames = await waitUntil(() => stream.frames().length >= 4 && stream.frames());
+    const frames = await stream.atLeast(4);
     const events = frames.map(({ data }) => eventSchema.parse(JSON.parse(data)));
     expect(events.map(({ type }) => type)).toEqual(["answers", "override", "answers", "override"]);
     expect(frames.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
@@ -88,19 +95,19 @@ describe("the stream of events", () => {
   test("goes on where a reader left, by header or by query", async () => {
     const first = await listen(server.http);
     await change("drain");
-    const [answers] = await waitUntil(() => first.frames().length >= 2 && first.frames());
+    const [answers] = await first.atLeast(2);
     await change("undrain");
     const lastId = answers?.id ?? "";
     for (const options of [{ lastId }, { path: `/api/v1/events?since=${lastId}` }]) {
       const second = await listen(server.http, options);
-      const frames = await waitUntil(() => second.frames().length >= 3 && second.frames());
+      const frames = await second.atLeast(3);
       expect(frames.map(({ event }) => event)).toEqual(["override", "answers", "override"]);
     }
   });
 
   test.each(["nonsense", "abc-1", "%00"])("begins with a reset after the id %s", async (lastId) => {
     const stream = await listen(server.http, { lastId });
-    const [reset] = await waitUntil(() => stream.frames().length > 0 && stream.frames());
+    const [reset] = await stream.atLeast(1);
     expect(reset).toMatchObject({ event: "reset", data: "{}" });
   });
 

@@ -44,7 +44,7 @@ describe("defaults", () => {
         { address: "::", port: 53 },
       ],
       workers: 1,
-      admin: {},
+      admin: { hostNames: [] },
       queries: { tcp: { maxConnections: 2_000, maxPerClient: 200, idleMs: 10_000 } },
       watch: false,
       log: { level: "info" },
@@ -432,7 +432,7 @@ endpoints:
     expect(warnings).toEqual([]);
     expect(config).toMatchObject({
       stateDir: "/var/lib/livezone",
-      admin: { socket: "/run/livezone/admin.sock", http: { address: "127.0.0.1", port: 9853 } },
+      admin: { socket: "/run/livezone/admin.sock", http: { address: "127.0.0.1", port: 9853 }, hostNames: [] },
     });
     expect(config.zones[0]?.records?.locate(2, 3)).toMatchObject({ line: 8, column: 5 });
   });

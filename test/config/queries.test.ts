@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readCookieSecrets } from "../../src/config/cookie-secrets.js";
@@ -50,6 +51,17 @@ queries:
     expect(Buffer.from(policy.identity ?? []).toString()).toBe("site-a");
     expect(policy.tcpIdleMs).toBe(3_000);
     expect(tcp).toMatchObject({ maxConnections: 500, maxPerClient: 10, idleMs: 3_000 });
+  });
+
+  test("the example of docs/queries.md is right", () => {
+    const text = readFileSync(new URL("../../docs/queries.md", import.meta.url), "utf8");
+    const example = /```yaml\n(.*?)```/s.exec(text)?.[1] ?? "";
+    const { config } = loadRight({ "livezone.yaml": MAIN + example, cookies: SECRET });
+    expect(config.queries).toMatchObject({
+      rateLimit: { perSecond: 200 },
+      identity: "site-a",
+      tcp: { idleMs: 10_000 },
+    });
   });
 
   test("a limit alone takes its other values from the defaults", () => {

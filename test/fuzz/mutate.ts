@@ -54,10 +54,18 @@ export function seeds(random: () => number, count: number): Buffer[] {
   return Array.from({ length: count }, () => encodeQuery(randomQuestion(random)));
 }
 
-/** Queries such as most clients send: an address of a name of ours, EDNS without options or none. */
+/** Queries such as most clients send: an address of a name of ours, no EDNS, or EDNS with at most a cookie. */
 export function plainSeeds(random: () => number, count: number): Buffer[] {
   return Array.from({ length: count }, () => {
-    const edns = { udpSize: pick(random, [0, 512, 1232, 65_535]), dnssecOk: random() < 0.3 };
+    const cookie = {
+      code: 10,
+      data: Buffer.from(Array.from({ length: pick(random, [8, 24]) }, () => Math.floor(random() * 256))),
+    };
+    const edns = {
+      udpSize: pick(random, [0, 512, 1232, 65_535]),
+      dnssecOk: random() < 0.3,
+      options: random() < 0.4 ? [cookie] : [],
+    };
     const name = `${pick(random, ["api", "API", "www", "crowd", "x.wild", "nothing", "x.child"])}.${ZONE}`;
     return encodeQuery({
       name,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ANSWER } from "../../src/answers/table.js";
+import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters } from "../../src/query/counters.js";
 import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";
@@ -19,6 +20,9 @@ function optionsRoom({ edns }: DnsMessage): number {
   return (edns?.options ?? []).reduce((sum, { code }) => sum + (sizes[code] ?? 0), 0);
 }
 
+/** The address that {@link ServedZone.askRaw} asks from. */
+const client = clientAt("127.0.0.1");
+
 /** What holds for every reply, whatever the query. */
 function checkReply(query: Buffer, reply: Buffer): void {
   const message = parseMessage(reply);
@@ -37,6 +41,19 @@ function checkReply(query: Buffer, reply: Buffer): void {
   if (broken.length > 0) throw new Error(`${broken.join(", ")}: ${query.toString("hex")} → ${reply.toString("hex")}`);
 }
 
+/** A packet that takes longer is tried again, and must not: the processor may have been elsewhere. */
+const SLOW_MS = 10;
+
+/** Sends a packet. @throws Error if it takes longer than {@link SLOW_MS} each of four times */
+function timed(served: ServedZone, query: Buffer): Buffer | undefined {
+  for (let attempt = 0; ; attempt += 1) {
+    const started = performance.now();
+    const reply = served.askRaw(query);
+    if (performance.now() - started < SLOW_MS) return reply;
+    if (attempt === 3) throw new Error(`${query.toString("hex")} takes longer than ${SLOW_MS} ms`);
+  }
+}
+
 function checkControl(served: ServedZone): void {
   const { answers } = served.ask({ name: "api.k8s.example.test" });
   if (answers.length !== 3) throw new Error("a control query went wrong");
@@ -48,13 +65,10 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
     const served = serveSketch(SKETCH);
     const corpus = seeds(random, 500);
     let answered = 0;
-    let slowestMs = 0;
     const run = (packets: number): void => {
       for (let i = 0; i < packets; i += 1) {
         const query = mutate(random, corpus);
-        const started = performance.now();
-        const reply = served.askRaw(query);
-        slowestMs = Math.max(slowestMs, performance.now() - started);
+        const reply = timed(served, query);
         if (reply !== undefined) {
           checkReply(query, reply);
           answered += 1;
@@ -67,7 +81,7 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
     run(PACKETS - PACKETS / 10);
     const grown = memoryInUse() - before;
     if (process.env.LIVEZONE_FUZZ_PACKETS)
-      console.log(`slowest ${slowestMs.toFixed(2)} ms, memory ${grown} octets, answered ${answered}`);
+      console.log(`memory grew by ${grown} octets, ${answered} packets were answered`);
     expect(grown).toBeLessThan(1 << 20);
     // Most must get past the first checks, or the rest is not tested.
     expect(answered / PACKETS).toBeGreaterThan(0.5);
@@ -85,7 +99,7 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
       // Not at the beginning of the memory they stand in, as in a batch.
       const at = i % 7;
       const message = Buffer.concat([Buffer.alloc(at, 0xaa), query, Buffer.alloc(9, 0xbb)]);
-      const length = fast(message, at, query.length, reply, at);
+      const length = fast(message, at, query.length, reply, at, client);
       if (length === NOT_FAST) continue;
       taken += 1;
       const { table } = served;
@@ -116,7 +130,7 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
       ]) {
         for (const type of ["A", "AAAA", "HTTPS", "TXT", "NS", "DS", "CAA"]) {
           const query = encodeQuery({ name, type, rd: true, ...(edns === undefined ? {} : { edns }) });
-          expect(fast(query, 0, query.length, reply, 0)).toBeGreaterThan(12);
+          expect(fast(query, 0, query.length, reply, 0, client)).toBeGreaterThan(12);
         }
       }
     }

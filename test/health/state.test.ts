@@ -1,17 +1,24 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { FAILURE_CLASSES } from "../../src/config/config.js";
 import type { Health, ResultClass } from "../../src/health/health.js";
 import { RESULT_CLASSES } from "../../src/health/health.js";
 import {
   type AddressState,
+  FIRST_HOLD_MS,
+  failuresNeeded,
   initialState,
   isHardEvidence,
+  isNetworkClass,
   knownState,
+  type StateSettings,
   type Step,
   step,
+  withoutDoubt,
+  withoutFlaps,
 } from "../../src/health/state.js";
 
-const DEFAULTS = { recheckMs: 1000, rise: 2, fall: 3 };
+const DEFAULTS: StateSettings = { recheckMs: 1000, rise: 2, fall: 3 };
 
 // Probe results, oldest first: "." passed, "x" failed softly (timeout), "h" failed hard (refused), "n" not ready,
 // "r" reset, "a" auth required.
@@ -49,7 +56,7 @@ const cases: readonly {
   start: keyof typeof STARTS;
   probes: string;
   end: Health;
-  settings?: Partial<typeof DEFAULTS>;
+  settings?: Partial<StateSettings>;
 }[] = [
   { name: "the first pass at start decides", start: "start", probes: ".", end: "up" },
   { name: "the first failure at start decides", start: "start", probes: "x", end: "down" },
@@ -90,6 +97,69 @@ const cases: readonly {
   { name: "a refusal restarts the count of passes", start: "down", probes: ".h.", end: "down" },
   { name: "one pass suffices with rise 1", start: "down", probes: ".", end: "up", settings: { rise: 1 } },
   { name: "further failures leave it down", start: "down", probes: "xhnra", end: "down" },
+  {
+    name: "a class may need fewer failures than the others",
+    start: "up",
+    probes: "xx",
+    end: "down",
+    settings: { thresholds: { timeout: 2 } },
+  },
+  {
+    name: "... which a pass in between still forgives",
+    start: "up",
+    probes: "x.x",
+    end: "up",
+    settings: { thresholds: { timeout: 2 } },
+  },
+  {
+    name: "... and another class in between does not shorten",
+    start: "up",
+    probes: "xrx",
+    end: "down",
+    settings: { thresholds: { timeout: 2 } },
+  },
+  {
+    name: "a class may need more failures than the others",
+    start: "up",
+    probes: "xxxx",
+    end: "up",
+    settings: { thresholds: { timeout: 5 } },
+  },
+  {
+    name: "... and is down when it has them",
+    start: "up",
+    probes: "xxxxx",
+    end: "down",
+    settings: { thresholds: { timeout: 5 } },
+  },
+  {
+    name: "three others in a row count by themselves after patient ones",
+    start: "up",
+    probes: "xrrr",
+    end: "down",
+    settings: { thresholds: { timeout: 50 } },
+  },
+  {
+    name: "patient ones make others wait only for as many as those need",
+    start: "up",
+    probes: "rrx",
+    end: "up",
+    settings: { thresholds: { timeout: 50 } },
+  },
+  {
+    name: "one refusal suffices if it is set so",
+    start: "up",
+    probes: "h",
+    end: "down",
+    settings: { thresholds: { refused: 1 } },
+  },
+  {
+    name: "hard evidence may need more",
+    start: "up",
+    probes: "hhh",
+    end: "up",
+    settings: { thresholds: { refused: 4 } },
+  },
   { name: "it goes down and comes back", start: "up", probes: "xxx..", end: "up" },
   { name: "after coming back it has all its lives again", start: "down", probes: "..xx", end: "up" },
 ];
@@ -185,12 +255,197 @@ describe("afterMs", () => {
   });
 });
 
+describe("how many failures are needed", () => {
+  test.each([
+    { name: "fall", of: "timeout", settings: { fall: 3 }, needed: 3 },
+    { name: "two of hard evidence", of: "refused", settings: { fall: 3 }, needed: 2 },
+    { name: "no more of hard evidence than of others", of: "not-ready", settings: { fall: 1 }, needed: 1 },
+    { name: "what is set", of: "refused", settings: { fall: 3, thresholds: { refused: 7 } }, needed: 7 },
+    {
+      name: "what is set for that class only",
+      of: "reset",
+      settings: { fall: 3, thresholds: { refused: 7 } },
+      needed: 3,
+    },
+    { name: "nothing of a pass", of: "ok", settings: { fall: 3 }, needed: 3 },
+  ] as const)("$name", ({ of, settings, needed }) => {
+    expect(failuresNeeded(of, settings)).toBe(needed);
+  });
+});
+
+describe("failures that may be our own", () => {
+  const seen = (resultClass: ResultClass, startedMs: number, connectedMs?: number) => ({
+    class: resultClass,
+    startedMs,
+    endedMs: startedMs + 10,
+    ...(connectedMs === undefined ? {} : { connectedMs }),
+  });
+  /** Three failures from 1000 on; something else got through at `connectedMs`. */
+  function threeFailures(resultClass: ResultClass, connectedMs: number | undefined): Health {
+    let state: AddressState = STARTS.up;
+    for (const startedMs of [1000, 2000, 3000])
+      state = step(state, seen(resultClass, startedMs, connectedMs), DEFAULTS).state;
+    return state.health;
+  }
+
+  test.each([
+    { name: "do not count while nothing has got through since the first", of: "timeout", connectedMs: 999, end: "up" },
+    { name: "... nor if nothing ever did", of: "unreachable", connectedMs: Number.NEGATIVE_INFINITY, end: "up" },
+    { name: "count once something has got through since the first", of: "timeout", connectedMs: 1000, end: "down" },
+    { name: "count if nobody asks for more", of: "timeout", connectedMs: undefined, end: "down" },
+    { name: "count in any case if something answered", of: "reset", connectedMs: 0, end: "down" },
+    { name: "count in any case if the port refused", of: "refused", connectedMs: 0, end: "down" },
+  ] as const)("$name", ({ of, connectedMs, end }) => {
+    expect(threeFailures(of, connectedMs)).toBe(end);
+  });
+
+  test("are rechecked meanwhile, and count at once when something gets through", () => {
+    let state: AddressState = STARTS.up;
+    for (const startedMs of [1000, 2000, 3000, 4000]) {
+      const taken = step(state, seen("timeout", startedMs, 0), DEFAULTS);
+      expect(taken.recheckAtMs).toBe(startedMs + 1000);
+      state = taken.state;
+    }
+    expect(step(state, seen("timeout", 5000, 4500), DEFAULTS).change).toMatchObject({ to: "down", afterMs: 4010 });
+  });
+
+  test("still decide at the start, where nothing is at stake", () => {
+    expect(step(STARTS.start, seen("timeout", 1000, Number.NEGATIVE_INFINITY), DEFAULTS).state.health).toBe("down");
+  });
+
+  test("are remembered up to a bound however long it lasts", () => {
+    let state: AddressState = STARTS.up;
+    for (let n = 0; n < 500; n += 1) state = step(state, seen("timeout", 1000 * (n + 1), 0), DEFAULTS).state;
+    expect(state.needs).toHaveLength(100);
+    expect(state.health).toBe("up");
+  });
+});
+
+describe("flapping", () => {
+  const FLAP: StateSettings = { ...DEFAULTS, rise: 1, fall: 1, flap: { limit: 5, windowMs: 600_000 } };
+
+  /** Runs one probe a second, letter by letter; the moments of changes as `second:health`. */
+  function everySecond(probes: string, settings = FLAP): { changes: string[]; state: AddressState } {
+    let state: AddressState = STARTS.up;
+    const changes: string[] = [];
+    [...probes].forEach((letter, index) => {
+      const startedMs = index * 1000;
+      const taken = step(state, { class: CLASSES[letter]!, startedMs, endedMs: startedMs }, settings);
+      state = taken.state;
+      if (taken.change !== undefined) changes.push(`${index}:${taken.change.to}`);
+    });
+    return { changes, state };
+  }
+  const SEVEN_CHANGES = "x.x.x.x";
+  const changesOf = (probes: string, settings?: StateSettings) => everySecond(probes, settings).changes.slice(7);
+  const passes = (seconds: number) => ".".repeat(seconds);
+
+  test("up to the limit is forgiven", () => {
+    // Down, up, down, up, down: five changes, and it returns at once.
+    expect(everySecond("x.x.x.").changes).toEqual(["0:down", "1:up", "2:down", "3:up", "4:down", "5:up"]);
+  });
+
+  test("past the limit the target must pass for 30 s on end before it returns", () => {
+    expect(changesOf(`${SEVEN_CHANGES}${passes(60)}`)).toEqual(["37:up"]);
+    expect(everySecond(`${SEVEN_CHANGES}${passes(10)}`).state).toMatchObject({ health: "down", heldUntilMs: 37_000 });
+  });
+
+  test("a failure during the hold begins it anew, and it grows", () => {
+    // Passes from 7, fails at 17; passes from 18 for 60 s.
+    expect(changesOf(`${SEVEN_CHANGES}${passes(10)}x${passes(100)}`)).toEqual(["78:up"]);
+  });
+
+  test("each further hold is twice as long, up to the window", () => {
+    let probes = SEVEN_CHANGES;
+    const holds: number[] = [];
+    for (let round = 0; round < 7; round += 1) {
+      const from = probes.length;
+      probes += passes(700);
+      const up = changesOf(probes)
+        .map((text) => Number.parseInt(text, 10))
+        .find((second) => second >= from);
+      holds.push((up ?? 0) - from);
+      // Fails again as soon as it is back.
+      probes = `${probes.slice(0, (up ?? 0) + 1)}x`;
+    }
+    expect(holds.slice(0, 3)).toEqual([30, 60, 120]);
+    expect(Math.max(...holds)).toBeLessThanOrEqual(600);
+  });
+
+  test("a window without changes makes the next hold the shortest again", () => {
+    const quiet = `${SEVEN_CHANGES}${passes(40)}${passes(700)}`;
+    expect(changesOf(`${quiet}${SEVEN_CHANGES}${passes(40)}`).at(-1)).toBe(`${quiet.length + 7 + 30}:up`);
+  });
+
+  test("changes that are older than the window are forgotten", () => {
+    const slow = `x.${passes(298)}`;
+    expect(everySecond(slow.repeat(8)).changes).toHaveLength(16);
+  });
+
+  test("is not damped without settings for it", () => {
+    expect(everySecond("x.x.x.x.x.x.x.", DEFAULTS_WITHOUT_FLAP).changes).toHaveLength(14);
+  });
+
+  test("does not keep an address down that only now gets its first result", () => {
+    expect(step(STARTS.start, { class: "ok", startedMs: 0, endedMs: 0 }, FLAP).state.health).toBe("up");
+  });
+
+  test("that is forgiven lets the target return with the next pass", () => {
+    const { state } = everySecond(`${SEVEN_CHANGES}${passes(10)}`);
+    const forgiven = withoutFlaps(state);
+    expect(forgiven).not.toHaveProperty("heldUntilMs");
+    const taken = step(forgiven, { class: "ok", startedMs: 17_000, endedMs: 17_000 }, FLAP);
+    expect(taken.change).toMatchObject({ from: "down", to: "up" });
+    expect(taken.state.flap.changesMs).toEqual([17_000]);
+  });
+
+  test("that is forgiven where there is none changes nothing", () => {
+    expect(withoutFlaps(STARTS.up)).toBe(STARTS.up);
+    const { state } = everySecond("x.x.");
+    expect(withoutFlaps(state)).toEqual({ ...state, flap: STARTS.up.flap });
+  });
+
+  test("never holds longer than the window, whatever the settings", () => {
+    const settings = { ...FLAP, flap: { limit: 1, windowMs: 10_000 } };
+    expect(FIRST_HOLD_MS).toBeGreaterThan(10_000);
+    const { changes } = everySecond(`x.x${passes(20)}`, settings);
+    expect(changes.at(-1)).toBe("13:up");
+  });
+});
+
+const DEFAULTS_WITHOUT_FLAP: StateSettings = { ...DEFAULTS, rise: 1, fall: 1 };
+
+describe("a doubt that is put aside", () => {
+  test("leaves health, and the count begins anew", () => {
+    const doubted = run(STARTS.up, "xx").state;
+    expect(withoutDoubt(doubted)).toEqual(STARTS.up);
+    expect(run(withoutDoubt(doubted), "xx").state.health).toBe("up");
+  });
+
+  test("leaves what joins to earn its place", () => {
+    expect(withoutDoubt(run(STARTS.joining, ".").state)).toEqual(STARTS.joining);
+  });
+
+  test("is the same object where there was none", () => {
+    expect(withoutDoubt(STARTS.down)).toBe(STARTS.down);
+  });
+});
+
+test("only timeout and unreachable are what a prober without a network would see", () => {
+  expect(RESULT_CLASSES.filter(isNetworkClass)).toEqual(["unreachable", "timeout"]);
+});
+
 test("only refused and not-ready are hard evidence", () => {
   expect(RESULT_CLASSES.filter(isHardEvidence)).toEqual(["not-ready", "refused"]);
 });
 
+function needs(c: ResultClass, { fall, thresholds = {} }: StateSettings): number {
+  const hard = c === "refused" || c === "not-ready";
+  return (c === "ok" ? undefined : thresholds[c]) ?? (hard && fall > 2 ? 2 : fall);
+}
+
 /** The rules again, the slow way: over everything that was ever seen. */
-function naiveHealth(start: keyof typeof STARTS, seen: readonly ResultClass[], settings: typeof DEFAULTS): Health {
+function naiveHealth(start: keyof typeof STARTS, seen: readonly ResultClass[], settings: StateSettings): Health {
   const tail = (upTo: number, belongs: (c: ResultClass) => boolean) => {
     let count = 0;
     while (count < upTo && belongs(seen[upTo - 1 - count]!)) count += 1;
@@ -200,12 +455,15 @@ function naiveHealth(start: keyof typeof STARTS, seen: readonly ResultClass[], s
   for (let upTo = 1; upTo <= seen.length; upTo += 1) {
     const passes = tail(upTo, (c) => c === "ok");
     const failures = tail(upTo, (c) => c !== "ok");
-    const hard = tail(upTo, (c) => c === "refused" || c === "not-ready");
+    // As many of the newest as each of them asks for.
+    const isEnough = Array.from({ length: failures }, (_, index) => index + 1).some((count) =>
+      seen.slice(upTo - count, upTo).every((c) => needs(c, settings) <= count),
+    );
     if (health === "unknown") {
       if (failures > 0) health = "down";
       else if (start === "start" || passes >= settings.rise) health = "up";
     } else if (health === "up") {
-      if (failures >= settings.fall || hard >= 2) health = "down";
+      if (isEnough) health = "down";
     } else if (passes >= settings.rise) health = "up";
   }
   return health;
@@ -216,6 +474,7 @@ test("agrees with a naive model on whatever may come", () => {
     recheckMs: fc.integer({ min: 50, max: 3000 }),
     rise: fc.integer({ min: 1, max: 5 }),
     fall: fc.integer({ min: 1, max: 5 }),
+    thresholds: fc.dictionary(fc.constantFrom(...FAILURE_CLASSES), fc.integer({ min: 1, max: 6 }), { maxKeys: 4 }),
   });
   const probe = fc.record({
     class: fc.oneof(fc.constant("ok" as const), fc.constantFrom(...RESULT_CLASSES)),

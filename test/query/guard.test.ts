@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
-import { isolate, type QueryDefect } from "../../src/query/guard.js";
+import { createDefectReporter, isolate, type QueryDefect } from "../../src/query/guard.js";
 import { serveSketch } from "../answers/serve.js";
 import { encodeQuery, parseMessage } from "../support/dns-message.js";
 
@@ -16,8 +16,10 @@ test("a query that makes the responder throw is one SERVFAIL and one report a se
       return served.respond(request, length, reply, transport, client);
     },
     counters,
-    (defect) => reports.push(defect),
-    () => now,
+    createDefectReporter(
+      (defect) => reports.push(defect),
+      () => now,
+    ),
   );
   const reply = new Uint8Array(1_232);
   const ask = (id: number, length?: number) => {
@@ -50,19 +52,14 @@ test("what has no header gets no reply, and a report shows no more than 512 octe
   const fail = () => {
     throw new Error("always");
   };
-  const respond = isolate(
-    fail,
-    createQueryCounters(),
-    (defect) => reports.push(defect),
-    () => 0,
-  );
-  expect(respond(new Uint8Array(11), 11, new Uint8Array(1_232), "udp", clientAt("::1"))).toBe(0);
-  const long = isolate(
-    fail,
-    createQueryCounters(),
-    (defect) => reports.push(defect),
-    () => 0,
-  );
-  expect(long(new Uint8Array(8_000), 8_000, new Uint8Array(1_232), "udp", clientAt("::1"))).toBe(12);
+  const reporter = () =>
+    createDefectReporter(
+      (defect) => reports.push(defect),
+      () => 0,
+    );
+  const from = clientAt("::1");
+  const reply = new Uint8Array(1_232);
+  expect(isolate(fail, createQueryCounters(), reporter())(new Uint8Array(11), 11, reply, "udp", from)).toBe(0);
+  expect(isolate(fail, createQueryCounters(), reporter())(new Uint8Array(8_000), 8_000, reply, "udp", from)).toBe(12);
   expect(reports[1]?.query).toHaveLength(1_024);
 });

@@ -1,35 +1,43 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
-import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
+import { createFastResponder, NOT_FAST, type RespondFast } from "../../src/query/fast.js";
 import { createReadyMade } from "../../src/query/ready-made.js";
 import { createResponder } from "../../src/query/respond.js";
 import { createBuffers } from "../../src/transport/batch/buffers.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";
 import { parseMessage } from "../support/dns-message.js";
-import { encode, questions, SKETCH } from "./questions.js";
+import { CLIENT, encode, keptCookie, policy, questions, SKETCH } from "./questions.js";
 
 /** A served zone asked by both paths; each takes the same turn. */
 function bothPaths(served: ServedZone, capacity?: number) {
   const { state } = served;
+  state.policy = policy;
   const { receive, receiveSlot, send, sendSlot } = createBuffers();
   const counters = createQueryCounters();
-  const readyMade = createReadyMade(state, counters, createFastResponder(state, counters), receive, send, capacity);
+  const fast = createFastResponder(state, counters);
+  let made = 0;
+  const makeReply: RespondFast = (...query) => {
+    made += 1;
+    return fast(...query);
+  };
+  const readyMade = createReadyMade(state, counters, makeReply, receive, send, capacity);
   const respond = createResponder(state, createQueryCounters());
   const reply = new Uint8Array(65_535);
   let slot = 0;
   return {
     counters,
+    /** Replies that were not ready. */
+    made: () => made,
     ask(query: Uint8Array): { general: string; readyMade: string | undefined } {
       slot = (slot + 1) % 64;
       receive.fill(0xa5, slot * receiveSlot, (slot + 1) * receiveSlot).set(query, slot * receiveSlot);
       send.fill(0x5a, slot * sendSlot, (slot + 1) * sendSlot);
       const turns = state.table.answers.slice();
-      const length = respond(query, query.length, reply, "udp", clientAt("127.0.0.1"));
+      const length = respond(query, query.length, reply, "udp", CLIENT);
       state.table.answers.set(turns);
       const at = slot * sendSlot;
-      const ready = readyMade(slot * receiveSlot, query.length, at);
+      const ready = readyMade(slot * receiveSlot, query.length, at, CLIENT);
       return {
         general: Buffer.from(reply.subarray(0, length)).toString("hex"),
         readyMade: ready === NOT_FAST ? undefined : Buffer.from(send.subarray(at, at + ready)).toString("hex"),
@@ -83,6 +91,53 @@ describe("ready-made replies", () => {
         }
       }
     }
+  });
+
+  test("serve clients with cookies and without alike: the same reply, and each its cookie", () => {
+    const { ask, made } = bothPaths(serveSketch(SKETCH));
+    const question = { name: "api.k8s.example.test", type: 1, rd: true, udpOctets: 1232, dnssecOk: false };
+    const client = (i: number) => Uint8Array.of(i, 2, 3, 4, 5, 6, 7, 8);
+    const queries = [
+      encode(question),
+      ...[1, 2, 3].map((i) => encode({ ...question, cookie: client(i) })),
+      ...[4, 5].map((i) => encode({ ...question, cookie: keptCookie(client(i), 60) })),
+    ];
+    const seen = new Set<string | undefined>();
+    for (let round = 0; round < 12; round += 1) {
+      for (const query of queries) {
+        const { general, readyMade } = ask(query);
+        expect(readyMade).toBe(general);
+        seen.add(readyMade);
+      }
+    }
+    // Six orders of the addresses, for six clients; each order was made once.
+    expect(seen.size).toBe(6);
+    expect(made()).toBe(6);
+  });
+
+  test("serve names that do not exist from what stood behind others of their length, in every zone and place", () => {
+    const { ask, made } = bothPaths(serveSketch(SKETCH));
+    const places = ["", "api.", "c.", "child.", "registry."];
+    const lengths = [1, 2, 3, 4, 5, 9];
+    const ways = [
+      {},
+      { udpOctets: 1232 },
+      { udpOctets: 512, dnssecOk: true, cookie: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8) },
+    ];
+    for (let round = 0; round < 5; round += 1) {
+      for (const place of places) {
+        for (const length of lengths) {
+          for (const way of ways) {
+            const name = `${String(round).repeat(length)}.${place}k8s.example.test`;
+            const plain = { name, type: 28, rd: round === 1, udpOctets: undefined, dnssecOk: false };
+            const { general, readyMade } = ask(encode({ ...plain, ...way }));
+            expect(readyMade).toBe(general);
+          }
+        }
+      }
+    }
+    // Of all the places only the zone and the child answer differently.
+    expect(made()).toBeLessThan(200);
   });
 
   test("do not mix types whose octets are letters: HTTPS is 65, an upper-case A, and 97 a lower-case one", () => {

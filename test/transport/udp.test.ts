@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
@@ -57,6 +58,29 @@ test("what gets no answer disturbs nobody", async () => {
   }
   expect((await ask({ ...served, name: "api.k8s.example.test" })).answers).toHaveLength(3);
 });
+
+/** Sends a datagram with a forged source port, for which Node has no call. @returns whether that was possible */
+function sendFrom(port: number, to: { readonly server: string; readonly port: number }, bytes: Uint8Array): boolean {
+  const program = [
+    "import socket, struct, sys",
+    "s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)",
+    "data = bytes.fromhex(sys.argv[4])",
+    "s.sendto(struct.pack('!HHHH', int(sys.argv[1]), int(sys.argv[3]), 8 + len(data), 0) + data, (sys.argv[2], 0))",
+  ];
+  const args = ["-c", program.join("\n"), String(port), to.server, String(to.port), Buffer.from(bytes).toString("hex")];
+  return spawnSync("python3", args).status === 0;
+}
+
+const canForge = sendFrom(9, { server: "127.0.0.1", port: 9 }, Buffer.alloc(0));
+test.skipIf(!canForge)(
+  `a datagram forged to come from port 0 is passed over${canForge ? "" : " (skipped: needs python3 and raw sockets)"}`,
+  async () => {
+    const served = await serveSockets();
+    const query = encodeQuery({ name: "api.k8s.example.test" });
+    for (let i = 0; i < 3; i += 1) expect(sendFrom(0, served, query)).toBe(true);
+    expect((await ask({ ...served, name: "api.k8s.example.test" })).answers).toHaveLength(3);
+  },
+);
 
 test("stop closes the socket: the port is free again, and queries meet nobody", async () => {
   const first = await openUdp({ address: "127.0.0.1", port: 0 }, () => 0);

@@ -12,6 +12,8 @@ export interface Peer {
   readonly open: number;
   /** What clients sent, in clear, all connections together. */
   readonly received: string;
+  /** Resets every connection that is open. */
+  resetAll(): void;
 }
 
 /** What to do with each connection; over TLS it is called once the handshake is complete. */
@@ -55,6 +57,9 @@ export async function startPeer(behave: Behaviour, tls?: TlsOptions, cleanup: Cl
     },
     get received() {
       return received;
+    },
+    resetAll() {
+      for (const socket of open) socket.resetAndDestroy();
     },
   };
 }
