@@ -46,7 +46,7 @@ function find(program) {
 const DRIVER = join(root, "bench/driver.mjs");
 
 /** livezone's configuration; the path of its main file. */
-function writeLivezone({ folder, port, zones }) {
+export function writeLivezone({ folder, port, zones }) {
   const zone = (name) => `zone: ${name}
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }

@@ -39,15 +39,32 @@ const FIRST_ROUND_LIMIT_MS = 3_000;
 /** Milliseconds that connections get to finish at a stop, which takes less than 5 s in all. */
 const DRAIN_MS = 3_000;
 
+/** Milliseconds in which the reply to a successor is on its way before this process ends. */
+const LEAVE_REPLY_MS = 100;
+
 /** Stalls from this length on are worth a line in every log, milliseconds. */
 const LOUD_STALL_MS = 1_000;
+
+/** Milliseconds that a predecessor gets to close its admin listeners once it has left. */
+const PREDECESSOR_CLOSES_MS = 5_000;
+
+/** A server on the same port that this one takes over from. */
+export interface Predecessor {
+  /**
+   * Makes it leave the port to the sockets of this process, which listen already.
+   *
+   * @param threads of this process
+   * @returns the threads it had, once it has answered everything
+   */
+  leave(threads: number): Promise<number>;
+}
 
 /** A running server. */
 export interface App {
   /** Where DNS is served, over UDP and TCP alike; the real ports. */
   readonly listen: readonly SocketAddress[];
   /** Where the admin HTTP listens. */
-  readonly http?: SocketAddress;
+  readonly http: SocketAddress | undefined;
   /** The picture of health now. */
   snapshot(): Snapshot;
   /** What an endpoint answers now, by its fqdn. */
@@ -56,8 +73,10 @@ export interface App {
   readonly overrides: OverrideBook;
   /** When it is safe to stop a target that is not answered; see {@link ServedEndpoints.safeAtMs}. */
   safeAtMs(fqdn: string, target: string): number | undefined;
-  /** Resolves when queries are answered. */
+  /** Resolves when queries are answered; rejects with a UserError if a predecessor could not be taken over from. */
   readonly ready: Promise<void>;
+  /** Resolves when the port has been left to a successor: what remains is to {@link stop}. */
+  readonly left: Promise<void>;
   /** Takes the configuration anew, as a whole or not at all. @returns whether it was taken; the log says why not */
   reload(): Promise<boolean>;
   /** Answers what is under way, closes everything, and resolves within 5 s. */
@@ -69,6 +88,8 @@ export interface AppOptions {
   /** The main configuration file. */
   readonly file: string;
   readonly log: Logger;
+  /** Absent: the port is free. */
+  readonly predecessor?: Predecessor;
 }
 
 /**
@@ -76,12 +97,16 @@ export interface AppOptions {
  *
  * @throws ConfigurationError, UserError (a socket that cannot be opened)
  */
-export async function startApp({ file, log }: AppOptions): Promise<App> {
+export async function startApp({ file, log, predecessor }: AppOptions): Promise<App> {
   const clock = systemClock;
   let prepared = prepare(file);
   logProblems(log, prepared.warnings);
 
   let isReady = false;
+  let haveLeft: () => void = () => {};
+  const left = new Promise<void>((resolve) => {
+    haveLeft = resolve;
+  });
   const { stateDir } = prepared.config;
   const kept =
     stateDir === undefined
@@ -109,6 +134,7 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
     openTripwire: createOpenTripwire(files),
     recall: remembering.recall,
     onIsolation(isolated) {
+      serveTerms(prepared, isolated);
       logIsolation(log, isolated);
       operating.isolationChanged(isolated);
     },
@@ -179,6 +205,13 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
       const problems = await reload();
       if (problems.length > 0) throw new ReloadRefusedError(problems);
     },
+    async leave(threads) {
+      log.info({ successors: threads }, "leaving the port to a successor");
+      await answering.leave(threads, DRAIN_MS);
+      // Behind the reply to whoever asked.
+      setTimeout(haveLeft, LEAVE_REPLY_MS);
+      return answering.threads;
+    },
   });
 
   /** Lets answers follow what has changed of an endpoint. */
@@ -201,9 +234,14 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
     };
   }
 
+  /** Tells the threads whom to answer, and whether answers are those of before. */
+  function serveTerms({ config }: Prepared, isStale: boolean): void {
+    answering.serve(serviceTerms(config, { transport: answering.transport, randomSecret: cookieSecret, isStale }));
+  }
+
   /** Brings monitor and answers to a configuration that is known to be good. */
   function apply(next: Prepared): void {
-    answering.serve(serviceTerms(next.config, answering.transport, cookieSecret));
+    serveTerms(next, monitor.isolated);
     monitor.configure(next.config.zones.flatMap((zone) => zone.endpoints));
     const snapshot = monitor.snapshot();
     answering.load(served.replace(next, snapshot));
@@ -217,8 +255,9 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
 
   try {
     apply(prepared);
-    await answering.listen(prepared.config.listen);
-    await operating.listen(prepared.config.admin);
+    // Queries for inherited sockets wait there, and are better answered a little late than met with silence.
+    if (predecessor === undefined && !answering.hasInherited) await answering.listen(prepared.config.listen);
+    if (predecessor === undefined) await operating.listen(prepared.config.admin);
   } catch (error) {
     await answering.stop(0);
     throw error;
@@ -242,14 +281,34 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
   }
   remembering.start();
   monitor.start();
-  const ready = firstRound(monitor).then((isComplete) => {
+  const ready = firstRound(monitor).then(async (isComplete) => {
     isReady = true;
     answering.setReady();
+    if (predecessor !== undefined) await takeOver(predecessor);
+    else if (answering.hasInherited) await answering.listen(prepared.config.listen);
     operating.becameReady();
     log.info({ isComplete, endpoints: served.endpoints.size }, "ready");
     for (const endpoint of served.endpoints.values())
       if (endpoint.answerable.mode !== "healthy") logMode(log, endpoint);
   });
+
+  /** Listens beside a server that then leaves, and opens the admin listeners when that has closed its own. */
+  async function takeOver({ leave }: Predecessor): Promise<void> {
+    const { listen, admin } = prepared.config;
+    await answering.listen(listen, true);
+    answering.settle(await leave(answering.threads));
+    const deadlineMs = clock.monotonicMs() + PREDECESSOR_CLOSES_MS;
+    for (;;) {
+      try {
+        await operating.listen(admin);
+        break;
+      } catch (error) {
+        if (clock.monotonicMs() > deadlineMs) throw error;
+        await new Promise<void>((resolve) => setTimeout(resolve, 50));
+      }
+    }
+    log.info({ listen: answering.addresses.map(formatAddress) }, "took the port over");
+  }
 
   /** @returns what is wrong, as printed; empty when the configuration was taken */
   async function takeReload(): Promise<readonly string[]> {
@@ -299,12 +358,15 @@ export async function startApp({ file, log }: AppOptions): Promise<App> {
     get listen() {
       return answering.addresses;
     },
-    ...(operating.http === undefined ? {} : { http: operating.http }),
+    get http() {
+      return operating.http;
+    },
     snapshot: () => monitor.snapshot(),
     answerable: (fqdn) => served.endpoints.get(fqdn)?.answerable,
     overrides,
     safeAtMs: (fqdn, target) => served.safeAtMs(fqdn, target),
     ready,
+    left,
     reload: async () => (await reload()).length === 0,
     stop() {
       stopped ??= stop();

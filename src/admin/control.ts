@@ -56,6 +56,13 @@ export interface Control {
   force(name: TargetName, health: "up" | "down", order: OverrideOrder): Promise<Change>;
   /** Ends forced-up or forced-down; does nothing to a target that is not forced. */
   unforce(name: TargetName, author: string): Promise<Change>;
+  /**
+   * Leaves the port to a successor that listens beside this process, and ends once every query is answered.
+   *
+   * @param threads the successor's
+   * @returns the threads there were
+   */
+  leave(threads: number): Promise<number>;
   /** Takes the configuration anew. @throws ReloadRefusedError */
   reload(): Promise<{ readonly zones: number; readonly endpoints: number }>;
 }

@@ -8,6 +8,8 @@ import {
   drainSchema,
   emptyRequestSchema,
   forceRequestSchema,
+  leaveRequestSchema,
+  leaveSchema,
   reloadSchema,
   statusSchema,
   targetDetailSchema,
@@ -127,6 +129,16 @@ export const ROUTES: readonly Route[] = [
     reply: reloadSchema,
     refusals: ["RELOAD_REFUSED"],
     handle: async ({ control }) => ({ ok: true, ...(await control.reload()) }),
+  }),
+  route({
+    method: "POST",
+    path: "/api/v1/leave",
+    operation: "leave",
+    summary: "Leaves the port to a successor that listens already, and ends: what `serve --takeover` asks for",
+    body: leaveRequestSchema,
+    reply: leaveSchema,
+    refusals: [],
+    handle: async ({ control, body }) => ({ threads: await control.leave(body.threads) }),
   }),
 ];
 

@@ -167,6 +167,19 @@ export const drainSchema = z
   })
   .meta({ id: "Drain", description: "What a drain led to, and when the apiserver can be stopped." });
 
+/** Body of the request that makes a server leave its port. */
+export const leaveRequestSchema = z
+  .strictObject({
+    threads: z.int().min(1).max(64).meta({ description: "Threads of the successor, which listens already." }),
+    author: overrideRequest.author,
+  })
+  .meta({ id: "LeaveRequest", description: "Who takes over." });
+
+/** What leaving led to. */
+export const leaveSchema = z
+  .object({ threads: z.int().meta({ description: "Threads the server had." }) })
+  .meta({ id: "Leave", description: "Every query was answered; the process is about to end." });
+
 /** What a reload led to. */
 export const reloadSchema = z
   .object({ ok: z.literal(true), zones: z.number(), endpoints: z.number() })

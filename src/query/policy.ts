@@ -15,6 +15,8 @@ export interface PolicySettings {
   readonly identity?: Uint8Array;
   /** What `version.server` and `version.bind` say; absent = nothing. At most 128 octets. */
   readonly version?: Uint8Array;
+  /** Health cannot be told at present, and answers are those of before (the prober is cut off). Default false. */
+  readonly isStale?: boolean;
   /** How long an idle TCP connection is kept, told to clients that ask (RFC 7828). Milliseconds, 100 to 6 553 500. */
   readonly tcpIdleMs: number;
 }

@@ -46,6 +46,11 @@ export type Respond = (
   client: Client,
 ) => number;
 
+/** Types of which an endpoint's records are; ANY may be answered with one of them. */
+function followsHealth(type: number): boolean {
+  return type === TYPE.A || type === TYPE.AAAA || type === TYPE.SRV || type === TYPE.ANY;
+}
+
 /** Types that ask for something other than records of that type, and are not served (RFC 6895 §3.1). */
 function isRefusedType(type: number): boolean {
   return type === TYPE.AXFR || type === TYPE.IXFR || type === TYPE.MAILA || type === TYPE.MAILB;
@@ -91,6 +96,9 @@ export function createResponder(state: ResponderState, counters: QueryCounters):
   const answer = (query: ReadableQuery): number => {
     const { request, reply, question, edns, flags } = query;
     reply.set(request.subarray(HEADER_OCTETS, question.end), HEADER_OCTETS);
+    if (edns !== undefined && state.policy?.isStale === true && followsHealth(question.type)) {
+      opt.addError(EXTENDED_ERROR.STALE_ANSWER);
+    }
     const room = replyLimit(query.transport, edns) - (edns === undefined ? 0 : opt.size);
     const end = patchAnswer(state.table, state.table.found, reply, 0, question.nameLength, flags & FLAG.RD, room);
     // Nobody can be authoritative for all classes at once (RFC 1034 §3.7.1).

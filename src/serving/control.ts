@@ -23,6 +23,8 @@ export interface ControlParts {
   lastReload(): { readonly atMs: number; readonly ok: boolean };
   /** @throws ReloadRefusedError */
   reload(): Promise<void>;
+  /** As {@link Control.leave}. */
+  leave(threads: number): Promise<number>;
 }
 
 const FORCED: readonly OverrideKind[] = ["forced-up", "forced-down"];
@@ -110,6 +112,7 @@ export function createControl(parts: ControlParts): Control {
     undrain: (name) => clear(name, ["drained"]),
     force: (name, health, order) => set(health === "up" ? "forced-up" : "forced-down", name, order),
     unforce: (name) => clear(name, FORCED),
+    leave: (threads) => parts.leave(threads),
     async reload() {
       await parts.reload();
       return { zones: served.zones().length, endpoints: served.endpoints.size };

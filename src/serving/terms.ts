@@ -6,23 +6,29 @@ import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
 import type { ServiceTerms } from "../transport/worker-messages.js";
 import { addressOctets } from "../wire/address.js";
 
+/** What terms depend on beside the configuration. */
+export interface TermsContext {
+  readonly transport: Answering["transport"];
+  /** 16 octets, used where no file holds a secret; the same for the life of the process. */
+  readonly randomSecret: Uint8Array;
+  /** The prober is cut off, so that answers are those of before. */
+  readonly isStale: boolean;
+}
+
 /**
  * What each thread is told of whom to answer.
  *
- * @param randomSecret 16 octets, used where no file holds a secret; the same for the life of the process
  * @throws UserError if the secrets have become unreadable since the configuration was read
  */
-export function serviceTerms(
-  { queries, workers }: Config,
-  transport: Answering["transport"],
-  randomSecret: Uint8Array,
-): ServiceTerms {
+export function serviceTerms({ queries, workers }: Config, context: TermsContext): ServiceTerms {
+  const { transport, randomSecret, isStale } = context;
   const threads = transport === "batch" ? workers : 1;
   const { allow, rateLimit, cookieSecretFile, identity, version, tcp } = queries;
   return {
     policy: {
       cookieSecrets: cookieSecretFile === undefined ? [randomSecret] : secretsIn(cookieSecretFile),
       tcpIdleMs: tcp.idleMs,
+      isStale,
       ...(allow === undefined
         ? {}
         : { allow: allow.map(({ address, bits }) => ({ octets: addressOctets(address), bits })) }),

@@ -18,6 +18,10 @@ import type { FromWorker, ServiceTerms, SocketOrder, ToWorker, WorkerSettings } 
  * their own, so that a TLS handshake of a probe never delays an answer.
  */
 export interface Answering {
+  /** Threads that answer. */
+  readonly threads: number;
+  /** Whether sockets were inherited: what is asked meanwhile waits in them until somebody listens. */
+  readonly hasInherited: boolean;
   /** What carries UDP: `batch` is the native part, `dgram` Node's own. */
   readonly transport: "batch" | "dgram";
   /**
@@ -119,6 +123,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
   let numbering: readonly number[] = Array.from({ length: count }, (_, index) => index);
   let isReady = false;
   let isStopping = false;
+  let hasLeft = false;
   let orders = 0;
   const waiting = new Map<number, (answer: ListenAnswer) => void>();
   let terms: ServiceTerms | undefined;
@@ -217,6 +222,8 @@ export function createAnswering(options: AnsweringOptions): Answering {
   }
 
   return {
+    threads: count,
+    hasInherited: inherited.size > 0,
     transport: batch === undefined ? "dgram" : "batch",
     async listen(wanted, isShared = false) {
       const next = new Map<string, BoundAddress>();
@@ -298,9 +305,11 @@ export function createAnswering(options: AnsweringOptions): Answering {
         if (close > 0) steer(after);
       }
       bound = new Map();
+      hasLeft = true;
     },
     async stop(graceMs) {
       isStopping = true;
+      if (hasLeft) return;
       await Promise.all(threads.map((thread) => end(thread, graceMs)));
       closeSockets(bound.values());
       bound = new Map();

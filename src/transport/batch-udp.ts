@@ -80,8 +80,9 @@ function batchHandler(
     }
   };
   return (count) => {
-    // Where clients are told apart, the general path does it.
-    const isOpen = state.policy?.allow === undefined && state.policy?.limiter === undefined;
+    // Where clients are told apart, or answers are remarked upon, the general path does it.
+    const { allow, limiter, isStale } = state.policy ?? {};
+    const isOpen = allow === undefined && limiter === undefined && isStale !== true;
     for (let i = 0; i < count; i += 1) {
       const at = i * receiveSlot;
       const replyAt = i * sendSlot;

@@ -83,7 +83,7 @@ export const EDNS_OPTION = {
 } as const;
 
 /** Codes of extended errors we send (RFC 8914 §4). */
-export const EXTENDED_ERROR = { OTHER: 0, PROHIBITED: 18, NOT_AUTHORITATIVE: 20, NOT_SUPPORTED: 21 } as const;
+export const EXTENDED_ERROR = { STALE_ANSWER: 3, PROHIBITED: 18, NOT_AUTHORITATIVE: 20, NOT_SUPPORTED: 21 } as const;
 
 /** Octets of a message header (RFC 1035 §4.1.1). */
 export const HEADER_OCTETS = 12;

@@ -16,6 +16,7 @@ const CHANGES = [
   targetRoute("cp1", "force"),
   targetRoute("cp1", "unforce"),
   "/api/v1/reload",
+  "/api/v1/leave",
 ] as const;
 
 const bodyOf = (path: string) => (path.endsWith("/force") ? { health: "down" } : {});

@@ -143,7 +143,7 @@ describe.each(["socket", "http"] as const)("by %s", (way) => {
     expect((await cp1())?.override).toBeUndefined();
   });
 
-  test.each([...CHANGES.map((action) => targetRoute("cp1", action)), "/api/v1/reload"])(
+  test.each([...CHANGES.map((action) => targetRoute("cp1", action)), "/api/v1/reload", "/api/v1/leave"])(
     "%s takes no oversized body and none but JSON",
     async (path) => {
       const large = await ask("POST", path, JSON.stringify({ reason: "x".repeat(8_192) }));

@@ -44,6 +44,7 @@ export async function killAtRandom(rounds: number, random: () => number, cleanup
   const folder = temporaryFolder(cleanup);
   const socketPath = path.join(folder, "admin.sock");
   mkdirSync(path.join(folder, "zones"));
+  mkdirSync(path.join(folder, "state"));
   const listen = `127.0.0.1:${await freePort()}`;
   writeFileSync(
     path.join(folder, "livezone.yaml"),
@@ -88,7 +89,7 @@ endpoints:
       server.signal("SIGKILL");
     }, random() * KILL_WITHIN_MS);
     while (!isKilled) {
-      underWay = randomCommand(random);
+      underWay = randomCommand(random, expected);
       const status = await send(socketPath, underWay).catch(() => undefined);
       if (status === undefined) break;
       if (status === 200) {
@@ -110,14 +111,18 @@ async function start(folder: string, cleanup: Cleanup): Promise<RunningProcess> 
   return server;
 }
 
-function randomCommand(random: () => number): Command {
+function randomCommand(random: () => number, now: ReadonlyMap<string, Override>): Command {
   const target = TARGETS[Math.floor(random() * TARGETS.length)] ?? "";
+  const current = now.get(target);
   const body = { reason: "x".repeat(Math.floor(random() * 100)), force: true };
   const commands: readonly Omit<Command, "target">[] = [
     { action: "drain", body, leads: "drained" },
     { action: "drain", body: { ...body, for: "1h" }, leads: "drained" },
     { action: "force", body: { ...body, health: "up" }, leads: "forced-up" },
     { action: "force", body: { ...body, health: "down" }, leads: "forced-down" },
+    // Each ends only what it is for.
+    { action: "undrain", body: {}, leads: current === "drained" ? undefined : current },
+    { action: "unforce", body: {}, leads: current === "drained" ? current : undefined },
   ];
   const chosen = commands[Math.floor(random() * commands.length)] as Omit<Command, "target">;
   return { target, ...chosen };

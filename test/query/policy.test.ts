@@ -133,6 +133,16 @@ describe("extended errors (RFC 8914)", () => {
     expect(option(served.ask({ name: NAME, edns: {} }, "tcp", "192.0.2.1"), OPTION.error)).toBe("0012");
   });
 
+  test("while the prober is cut off, answers that follow health are called stale, others are not", () => {
+    const served = serve({ isStale: true });
+    for (const type of ["A", "AAAA", "SRV", "ANY"]) {
+      expect(option(served.ask({ name: NAME, type, edns: {} }), OPTION.error)).toBe("0003");
+    }
+    expect(served.ask({ name: NAME, type: "TXT", edns: {} }).edns?.options).toEqual([]);
+    expect(served.ask({ name: NAME }).edns).toBeUndefined();
+    expect(option(served.ask({ name: "crowd.k8s.example.test", edns: {} }), OPTION.error)).toBe("0003");
+  });
+
   test("make no reply longer than its query, unless the client is known to have asked", () => {
     const served = serve();
     const bare = { name: "elsewhere.test", edns: {} };

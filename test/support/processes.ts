@@ -13,6 +13,8 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** Added to our own environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Descriptors of ours that become 3 and up of the child. */
+  readonly inherit?: readonly number[];
   /** Called with each complete line of either stream. */
   readonly onLine?: (line: string, stream: "stdout" | "stderr") => void;
   readonly cleanup?: Cleanup;
@@ -55,7 +57,7 @@ export async function startProcess(
 ): Promise<RunningProcess> {
   const { readyWhen, readyWithinMs = 15_000, onLine, cleanup = afterThisTest } = options;
   const child = spawn(program, args, {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", ...(options.inherit ?? [])],
     env: { ...process.env, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
@@ -76,7 +78,9 @@ export async function startProcess(
   const output = { stdout: "", stderr: "" };
   let matched = false;
   for (const stream of ["stdout", "stderr"] as const) {
-    createInterface({ input: child[stream] }).on("line", (line) => {
+    const input = child[stream];
+    if (input === null) continue;
+    createInterface({ input }).on("line", (line) => {
       output[stream] = `${output[stream]}${line}\n`.slice(-OUTPUT_CHARACTERS);
       if (readyWhen instanceof RegExp && readyWhen.test(line)) matched = true;
       onLine?.(line, stream);

@@ -1,4 +1,3 @@
-import { createSocket } from "node:dgram";
 import type { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { publishZone } from "../../src/answers/publish.js";
@@ -7,7 +6,7 @@ import { type Answering, createAnswering, startThread } from "../../src/transpor
 import { loadBatch } from "../../src/transport/batch/load.js";
 import { answering as answers, sketchZone } from "../answers/serve.js";
 import { ask, askForAddresses } from "../support/dns-client.js";
-import { encodeQuery } from "../support/dns-message.js";
+import { loadServer } from "../support/load.js";
 import { freePort } from "../support/ports.js";
 import { waitUntil } from "../support/wait.js";
 
@@ -151,7 +150,7 @@ describe.skipIf(native.transport === undefined)("a successor", () => {
   test("takes over five times under load, and not one query is lost", async () => {
     const total = 50_000;
     let { answering, threads, port } = await start(native, 2);
-    const load = loadServer(port, total);
+    const load = loadServer(NAME, port, total);
     for (let restart = 0; restart < 5; restart += 1) {
       await waitUntil(() => load.sent() > (total / 6) * (restart + 1), { describe: "more load", timeoutMs: 20_000 });
       const successor = await start(native, 1 + ((restart + 1) % 3), "127.0.0.1", port, true);
@@ -162,42 +161,3 @@ describe.skipIf(native.transport === undefined)("a successor", () => {
     expect(await load.done).toEqual({ sent: total, lost: 0 });
   });
 });
-
-/** Asks `total` times, 64 questions under way, each socket a flow of its own, and counts what never was answered. */
-function loadServer(
-  port: number,
-  total: number,
-): { sent(): number; readonly done: Promise<{ sent: number; lost: number }> } {
-  const FLOWS = 16;
-  const UNDER_WAY = 4;
-  let sent = 0;
-  let answered = 0;
-  const done = new Promise<{ sent: number; lost: number }>((resolve) => {
-    let idle: NodeJS.Timeout | undefined;
-    const sockets = Array.from({ length: FLOWS }, () => createSocket("udp4"));
-    const finish = (): void => {
-      clearTimeout(idle);
-      for (const socket of sockets) socket.close();
-      resolve({ sent, lost: sent - answered });
-    };
-    const query = encodeQuery({ name: NAME, type: "A" });
-    for (const socket of sockets) {
-      const next = (): void => {
-        if (sent === total) return;
-        sent += 1;
-        socket.send(query);
-      };
-      socket.on("message", () => {
-        answered += 1;
-        clearTimeout(idle);
-        if (answered === total) return finish();
-        idle = setTimeout(finish, 2_000);
-        next();
-      });
-      socket.connect(port, "127.0.0.1", () => {
-        for (let i = 0; i < UNDER_WAY; i += 1) next();
-      });
-    }
-  });
-  return { sent: () => sent, done };
-}

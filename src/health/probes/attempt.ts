@@ -13,6 +13,8 @@ export interface Attempt {
   certificate?: Pick<ProbeResult, "certificateExpiryMs" | "certificateNames">;
   /** True once there is a result; nothing may be opened then. */
   readonly ended: boolean;
+  /** The class of the result, once there is one. */
+  readonly result: ResultClass | undefined;
   /** The first call decides, later ones are ignored. `reason` may hold what came from the network. */
   end(resultClass: ResultClass, reason: string): void;
   /** Runs `release` when the attempt ends, at once if it has. */
@@ -41,15 +43,20 @@ export function runAttempt(
     const startedMs = clock.monotonicMs();
     const releases: (() => void)[] = [];
     let ended = false;
+    let result: ResultClass | undefined;
 
     const attempt: Attempt = {
       phase: "connection",
       get ended() {
         return ended;
       },
+      get result() {
+        return result;
+      },
       end(resultClass, reason) {
         if (ended) return;
         ended = true;
+        result = resultClass;
         timer.cancel();
         signal?.removeEventListener("abort", stop);
         for (const release of releases) release();

@@ -1,9 +1,11 @@
+import type { TLSSocket } from "node:tls";
 import type { HttpsProbeConfig } from "../../config/config.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Attempt } from "./attempt.js";
 import { classifyCertificate, classifyError } from "./classify.js";
 import type { ProbeFiles } from "./files.js";
 import { exchange } from "./http.js";
+import type { CertificateFacts, Sessions } from "./sessions.js";
 import { connectTls, verificationFault } from "./tls.js";
 
 /** Longest list of alternative names that is kept, characters; a kube-apiserver's is about 300. */
@@ -17,13 +19,18 @@ export async function probeHttps(
   address: string,
   config: HttpsProbeConfig,
   files: ProbeFiles,
+  sessions: Sessions,
   clock: Clock,
   attempt: Attempt,
 ): Promise<void> {
   const [credentials, token] = await Promise.all([files.secureContext(config), files.token(config.bearerTokenFile)]);
   if (attempt.ended) return;
-  const socket = connectTls(address, config, credentials);
-  attempt.onEnd(() => socket.destroy());
+  const session = config.resumeTls === true ? sessions.get(address, config, credentials) : undefined;
+  const socket = connectTls(address, config, credentials, session?.ticket);
+  attempt.onEnd(() => {
+    if (session !== undefined && attempt.result !== "ok") sessions.drop(address, config);
+    socket.destroy();
+  });
   socket.on("error", (error) => {
     const { class: resultClass, reason } = classifyError(error, attempt.phase);
     attempt.end(resultClass, reason);
@@ -31,24 +38,44 @@ export async function probeHttps(
   socket.once("connect", () => {
     attempt.phase = "TLS handshake";
   });
+  const isNewWanted = config.resumeTls === true && session === undefined;
+  if (isNewWanted) {
+    socket.once("session", (ticket) => {
+      // Over TLS 1.2 it comes before the certificate was judged.
+      const keep = () => {
+        if (!socket.authorized || attempt.certificate === undefined) return;
+        sessions.keep(address, config, { ticket, credentials, facts: attempt.certificate });
+      };
+      if (attempt.certificate === undefined) socket.once("secureConnect", keep);
+      else keep();
+    });
+  }
   socket.once(
     "secureConnect",
     attempt.guard(() => {
-      const certificate = socket.getPeerCertificate();
-      const expiryMs = Date.parse(certificate.valid_to ?? "");
-      if (!Number.isNaN(expiryMs)) {
-        const altNames = (certificate.subjectaltname ?? "").slice(0, MAX_ALT_NAMES);
-        attempt.certificate = { certificateExpiryMs: expiryMs, certificateNames: altNames };
+      if (session !== undefined && socket.isSessionReused()) {
+        attempt.certificate = session.facts;
+        exchange(socket, config, 443, token, attempt);
+        return;
       }
+      attempt.certificate = factsOf(socket);
       const fault = verificationFault(socket, config);
       if (fault === undefined) {
         exchange(socket, config, 443, token, attempt);
         return;
       }
+      const certificate = socket.getPeerCertificate();
       const found = classifyCertificate(fault, certificate, config.serverName, clock.wallMs());
       // A closing alert instead of a cut connection: the handshake was completed, and the server need not log it.
       socket.end();
       attempt.end(found.class, found.reason);
     }),
   );
+}
+
+function factsOf(socket: TLSSocket): CertificateFacts {
+  const certificate = socket.getPeerCertificate();
+  const certificateExpiryMs = Date.parse(certificate.valid_to ?? "");
+  if (Number.isNaN(certificateExpiryMs)) return {};
+  return { certificateExpiryMs, certificateNames: (certificate.subjectaltname ?? "").slice(0, MAX_ALT_NAMES) };
 }

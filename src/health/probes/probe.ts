@@ -6,6 +6,7 @@ import { probeExec } from "./exec.js";
 import type { ProbeFiles } from "./files.js";
 import { probeHttp } from "./http.js";
 import { probeHttps } from "./https.js";
+import { createSessions } from "./sessions.js";
 import { probeTcp } from "./tcp.js";
 
 /** What is probed. */
@@ -26,11 +27,12 @@ export type RunProbe = (target: ProbeTarget, config: ProbeConfig, signal?: Abort
 
 /** The probes of this version, by the `type` of their configuration. */
 export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
+  const sessions = createSessions(clock);
   function begin(target: ProbeTarget, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
     const { address } = target;
     switch (config.type) {
       case "https":
-        return probeHttps(address, config, files, clock, attempt);
+        return probeHttps(address, config, files, sessions, clock, attempt);
       case "http":
         return probeHttp(address, config, files, attempt);
       case "tcp":

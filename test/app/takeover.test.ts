@@ -1,0 +1,95 @@
+import { closeSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadBatch } from "../../src/transport/batch/load.js";
+import { askForAddresses } from "../support/dns-client.js";
+import { LIVEZONE_MAIN, type RunningLivezone, startLivezone } from "../support/livezone.js";
+import { loadServer } from "../support/load.js";
+import { freePort } from "../support/ports.js";
+import { startProcess } from "../support/processes.js";
+import { temporaryFolder } from "../support/temp.js";
+import { waitUntil } from "../support/wait.js";
+
+const ENDPOINT = "api.k8s.example.test";
+const { transport: native } = loadBatch();
+
+function filesFor(port: number, admin = "", workers = 1): Record<string, string> {
+  return {
+    "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nworkers: ${workers}\n${admin}zones: [zones/*.yaml]\n`,
+    "zones/k8s.yaml": `zone: k8s.example.test
+nameservers: { ns1: 192.0.2.53 }
+endpoints:
+  api:
+    targets: { cp1: 192.0.2.11, cp2: 192.0.2.12, cp3: 192.0.2.13 }
+    probe: { type: none }
+`,
+  };
+}
+
+describe.skipIf(native === undefined)("serve --takeover", () => {
+  test("50,000 queries across five restarts are all answered", async () => {
+    const port = await freePort();
+    const admin = `admin: { socket: ${join(temporaryFolder(), "admin.sock")} }\n`;
+    const total = 50_000;
+    let running: RunningLivezone = await startLivezone({ files: filesFor(port, admin) });
+    const load = loadServer(ENDPOINT, port, total);
+    for (let restart = 0; restart < 5; restart += 1) {
+      await waitUntil(() => load.sent() > (total / 6) * (restart + 1), { timeoutMs: 30_000, describe: "more load" });
+      const successor = await startLivezone({ files: filesFor(port, admin, 1 + (restart % 2)), args: ["--takeover"] });
+      expect(successor.logs("took the port over")).toHaveLength(1);
+      expect(await running.ended).toMatchObject({ code: 0 });
+      running = successor;
+    }
+    expect(await load.done).toEqual({ sent: total, lost: 0 });
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: ENDPOINT, transport: "tcp" })).toHaveLength(3);
+  });
+
+  test("starts as usual where nobody runs", async () => {
+    const port = await freePort();
+    const admin = `admin: { socket: ${join(temporaryFolder(), "admin.sock")} }\n`;
+    const livezone = await startLivezone({ files: filesFor(port, admin), args: ["--takeover"] });
+    expect(livezone.logs("nobody to take over from")).toHaveLength(1);
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: ENDPOINT })).toHaveLength(3);
+  });
+
+  test("without a control socket it says what is missing", async () => {
+    const livezone = await startLivezone({
+      files: filesFor(await freePort()),
+      args: ["--takeover"],
+      awaitReady: false,
+    });
+    expect(await livezone.ended).toMatchObject({ code: 1 });
+    expect(livezone.stderr()).toContain("TAKEOVER_NO_SOCKET");
+  });
+});
+
+describe.skipIf(native === undefined)("sockets of systemd's socket activation", () => {
+  test("are served, and outlive a restart: what is asked in between is answered afterwards", async () => {
+    const port = await freePort();
+    const fds = (["udp", "tcp"] as const).map((kind) => native?.bind({ address: "127.0.0.1", port, kind }).fd ?? -1);
+    onTestFinished(() => fds.forEach((fd) => void closeSync(fd)));
+    const folder = (await startLivezone({ files: filesFor(await freePort()) })).folder;
+    const files = filesFor(port);
+    writeFileSync(join(folder, "livezone.yaml"), files["livezone.yaml"] ?? "");
+    const activate = () =>
+      startProcess(
+        "/bin/sh",
+        ["-c", `LISTEN_PID=$$ exec "${process.execPath}" "${LIVEZONE_MAIN}" serve --config livezone.yaml`],
+        {
+          cwd: folder,
+          env: { LISTEN_FDS: "2" },
+          inherit: fds,
+          readyWhen: /"msg":"ready"/,
+        },
+      );
+
+    const first = await activate();
+    const at = { server: "127.0.0.1", port, name: ENDPOINT } as const;
+    expect(await askForAddresses(at)).toHaveLength(3);
+    expect(await askForAddresses({ ...at, transport: "tcp" })).toHaveLength(3);
+    await first.stop();
+    const waiting = askForAddresses({ ...at, timeoutMs: 10_000 });
+    await activate();
+    expect(await waiting).toHaveLength(3);
+  });
+});
