@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,6 +15,8 @@ import { ADDRESSES, NAME, residentMb, startServer, zoneNames } from "./servers.m
 const here = fileURLToPath(new URL(".", import.meta.url));
 const SERVER_CORE = 0;
 const LOAD_CORE = 1;
+
+const START_ATTEMPTS = 3;
 
 /** Seconds of load before the measured span, so that every server is warm. */
 const WARMUP_S = 0.3;
@@ -70,26 +72,33 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
     return servers;
   }
 
+  /** Another port is tried where one turns out to be taken: other programs take ports, too. */
   async function start(name, zones) {
-    const own = { ...context, zones, folder: join(folder, `${name}-${zones}`), port: await freePort() };
-    cleanups.push(() => rmSync(own.folder, { recursive: true, force: true }));
-    try {
-      let program = name;
-      if (name === "demo") {
-        program = "livezone";
-        const { configFile, stop } = await setUpDemo({ ...own, freePort });
-        cleanups.push(stop);
-        own.configFile = configFile;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const server = await startOnce(name, zones);
+        if (server === undefined) console.error(`bench: ${name} is not installed and is left out`);
+        return server;
+      } catch (error) {
+        console.error(`bench: ${error.message}`);
+        if (attempt === START_ATTEMPTS) throw new Error(`${name} does not start`, { cause: error });
       }
-      const asked = name === "demo" ? DEMO_NAME : NAME;
-      const server = await startServer(program, own, SERVER_CORE, (port) => answers(port, asked));
-      if (server === undefined) console.error(`bench: ${name} is not installed and is left out`);
-      else cleanups.push(server.stop);
-      return server;
-    } catch (error) {
-      console.error(`bench: ${error.message}\nbench: ${name} is left out`);
-      return undefined;
     }
+  }
+
+  async function startOnce(name, zones) {
+    const own = { ...context, zones, folder: mkdtempSync(join(folder, `${name}-`)), port: await freePort() };
+    cleanups.push(() => rmSync(own.folder, { recursive: true, force: true }));
+    const isDemo = name === "demo";
+    if (isDemo) {
+      const { configFile, stop } = await setUpDemo({ ...own, freePort });
+      cleanups.push(stop);
+      own.configFile = configFile;
+    }
+    const asked = isDemo ? DEMO_NAME : NAME;
+    const server = await startServer(isDemo ? "livezone" : name, own, SERVER_CORE, (port) => answers(port, asked));
+    if (server !== undefined) cleanups.push(server.stop);
+    return server;
   }
 
   /** One run of a lane; the runner itself stays idle meanwhile. */
@@ -131,15 +140,25 @@ function writeQueries(folder, kind, lines) {
   writeFileSync(join(folder, `${kind}.txt`), `${lines.join("\n")}\n`);
 }
 
-/** A port that is free for UDP now; that of TCP is as good as certain to be. */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket("udp4").once("error", reject);
-    socket.bind(0, "127.0.0.1", () => {
+/** A port that is free for UDP and TCP now. */
+async function freePort() {
+  for (;;) {
+    const socket = createSocket("udp4");
+    const server = createServer();
+    try {
+      socket.bind(0, "127.0.0.1");
+      await once(socket, "listening");
       const { port } = socket.address();
-      socket.close(() => resolve(port));
-    });
-  });
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+      return port;
+    } catch (error) {
+      if (error.code !== "EADDRINUSE") throw error;
+    } finally {
+      socket.close();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    }
+  }
 }
 
 /** Accepts connections on all target addresses, so that gdnsd's probes pass. */

@@ -1,7 +1,7 @@
 /** Files made from what was measured: one per case, their summary, the chart, and the tables in the documentation. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, release } from "node:os";
+import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CASES, FIGURES, GROUPS } from "./cases.mjs";
@@ -15,6 +15,11 @@ const END = "<!-- bench:end -->";
 export function describeMachine() {
   const [processor] = cpus();
   return { processor: processor?.model ?? "unknown", cores: cpus().length, kernel: release(), node: process.version };
+}
+
+/** Processes that wanted to run in the last minute, on average; of an idle machine next to 0. */
+export function loadBefore() {
+  return +loadavg()[0].toFixed(1);
 }
 
 /** Versions of what is compared, as the programs say; absent where one is not installed. */
@@ -81,6 +86,19 @@ function panelsOf(summary) {
   return [...rates, steady].filter(({ bars }) => bars.length > 0);
 }
 
+/** Above this the machine had other things to do. */
+const BUSY_LOAD = 0.7;
+
+/** What a reader must know of results from a busy machine; undefined for an idle one. */
+function busyNote(cases) {
+  const load = Math.max(...cases.map((one) => one.loadBefore ?? 0));
+  if (load <= BUSY_LOAD) return undefined;
+  return (
+    `Other programs were running (load average ${load} before the run). Ratios of queries/s and CPU suffer a little; ` +
+    "latencies, the milliseconds of a change and losses are to a large part theirs."
+  );
+}
+
 const WORDS = { goal: "goal met", pass: "bar met", fail: "**missed**", missing: "not measured", info: "" };
 
 /** `1.17`, `0.8 ms`, `99.99 %`. */
@@ -114,6 +132,7 @@ export function tablesOf(summary) {
     `Measured on ${at.slice(0, 10)}: ${machine.processor}, ${machine.cores} cores, Linux ${machine.kernel}, ` +
       `Node.js ${machine.node.slice(1)}, ${versions.join(", ")}; ${rounds} rounds of ${seconds} s.`,
     "",
+    ...[busyNote(summary.cases)].flatMap((note) => (note === undefined ? [] : [note, ""])),
     "| case | measured | bar | goal | | on |",
     "|---|---|---|---|---|---|",
     ...summary.cases.map(caseRow),

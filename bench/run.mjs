@@ -23,11 +23,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CASES, FIGURES, GROUPS, verdictOf } from "./cases.mjs";
 import { createBench } from "./measure.mjs";
-import { describeMachine, serverVersions, shown, updateDocs, writeCase, writeSummary } from "./report.mjs";
+import { describeMachine, loadBefore, serverVersions, shown, updateDocs, writeCase, writeSummary } from "./report.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const RESULTS = join(root, "bench/results");
-const QUICK = { rounds: "3", seconds: "0.5", output: join(root, "build/bench") };
+const QUICK = { rounds: "3", seconds: "0.4", output: join(root, "build/bench") };
 const FULL = { rounds: "5", seconds: "2", output: RESULTS };
 
 function usage(problem) {
@@ -125,7 +125,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
 async function main() {
   const livezoneCommand = options.livezone?.split(" ").filter(Boolean);
   bench = await createBench({ folder, seconds, livezoneCommand });
-  const about = { machine: describeMachine(), servers: serverVersions(), rounds, seconds };
+  const about = { machine: describeMachine(), loadBefore: loadBefore(), servers: serverVersions(), rounds, seconds };
   const results = [];
   for (const group of new Set(wanted.map((name) => CASES[name].group))) {
     const measured = await bench.measureGroup(lanesOf(group), rounds);

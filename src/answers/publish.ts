@@ -1,10 +1,9 @@
-import type { Answerable } from "../health/answerable.js";
 import type { Name } from "../wire/name.js";
 import { nextSerial } from "../zone/serial.js";
 import type { Zone, ZoneEndpoint } from "../zone/zone.js";
 import type { CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
 import { compileNodata, compileNode, compileNxdomain } from "./compile.js";
-import { createLivingZone } from "./view.js";
+import { createLivingZone, type EndpointAnswers } from "./view.js";
 
 /** A zone whose answers follow health: compiles whole once, and afterwards what a change touches. */
 export interface PublishedZone {
@@ -19,25 +18,25 @@ export interface PublishedZone {
    * @param wallMs the present, for the serial
    * @returns the answers that changed, with a new serial; undefined if what it answers is what it was
    */
-  update(endpoint: ZoneEndpoint, answerable: Answerable, wallMs: number): ZoneUpdate | undefined;
+  update(endpoint: ZoneEndpoint, answers: EndpointAnswers, wallMs: number): ZoneUpdate | undefined;
 }
 
 /**
  * Begins publishing a zone.
  *
  * @param lastSerial the serial published before, which the first one exceeds
- * @param answerable what each endpoint answers at the beginning, by fqdn
+ * @param answers what each endpoint answers at the beginning, by fqdn
  */
 export function publishZone(
   zone: Zone,
-  answerable: ReadonlyMap<string, Answerable>,
+  answers: ReadonlyMap<string, EndpointAnswers>,
   wallMs: number,
   lastSerial?: number,
 ): PublishedZone {
   const living = createLivingZone(zone);
   const published = new Map<string, string>();
   for (const endpoint of zone.endpoints) {
-    const now = answerable.get(endpoint.fqdn);
+    const now = answers.get(endpoint.fqdn);
     if (now === undefined) continue;
     living.update(endpoint, now);
     published.set(endpoint.fqdn, fingerprint(now));
@@ -82,6 +81,6 @@ export function publishZone(
 }
 
 /** Equal for equal answers. */
-function fingerprint({ addresses }: Answerable): string {
-  return addresses.map(({ target, address }) => `${target} ${address}`).join(",");
+function fingerprint({ addresses, status = [] }: EndpointAnswers): string {
+  return [...addresses.map(({ target, address }) => `${target} ${address}`), ...status].join(",");
 }

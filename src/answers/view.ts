@@ -22,6 +22,12 @@ const MAX_KNOWN_ADDRESSES = 4_096;
 /** Octets of the SOA rdata from the serial on: serial, refresh, retry, expire, minimum. */
 export const SOA_SERIAL_FROM_END = 20;
 
+/** What an endpoint answers, and what it says of its targets, at one moment. */
+export interface EndpointAnswers extends Answerable {
+  /** Character-strings of its status record, of at most 255 octets each; absent if it has none. */
+  readonly status?: readonly string[];
+}
+
 /** A view together with the one way to change it. */
 export interface LivingZone {
   readonly view: ZoneView;
@@ -30,7 +36,7 @@ export interface LivingZone {
    *
    * @returns the names whose records are not what they were
    */
-  update(endpoint: ZoneEndpoint, answerable: Answerable): ReadonlySet<Name>;
+  update(endpoint: ZoneEndpoint, answers: EndpointAnswers): ReadonlySet<Name>;
 }
 
 /** Begins with endpoints that answer nothing: `update` each before anything is compiled. */
@@ -50,9 +56,9 @@ export function createLivingZone(zone: Zone): LivingZone {
   put(soaRecord(zone));
   return {
     view: { zone, rrsets: (name) => present.get(name) ?? NOTHING },
-    update(endpoint, answerable) {
+    update(endpoint, answers) {
       const changed = new Set<Name>();
-      for (const rrset of recordsOf(endpoint, answerable)) if (put(rrset)) changed.add(rrset.name);
+      for (const rrset of recordsOf(endpoint, answers)) if (put(rrset)) changed.add(rrset.name);
       return changed;
     },
   };
@@ -70,7 +76,7 @@ function soaRecord(zone: Zone): RRset {
 }
 
 /** Makes the records of an endpoint; the data of each are made once, since health comes and goes with the same ones. */
-function createEndpointRecords(): (endpoint: ZoneEndpoint, answerable: Answerable) => RRset[] {
+function createEndpointRecords(): (endpoint: ZoneEndpoint, answers: EndpointAnswers) => RRset[] {
   const addressData = new Map<string, Uint8Array>();
   const serviceData = new WeakMap<ZoneEndpoint, readonly Uint8Array[]>();
 
@@ -91,7 +97,7 @@ function createEndpointRecords(): (endpoint: ZoneEndpoint, answerable: Answerabl
     ];
   };
 
-  return (endpoint, { addresses }) => {
+  return (endpoint, { addresses, status = [] }) => {
     const { ttl } = endpoint;
     const cap = endpoint.maxAnswers === undefined ? {} : { atMost: endpoint.maxAnswers };
     const all = addresses.map(({ address }) => address);
@@ -105,6 +111,14 @@ function createEndpointRecords(): (endpoint: ZoneEndpoint, answerable: Answerabl
       if (own.length > 0) srv.push(services[index] as Uint8Array);
     });
     rrsets.push({ name: endpoint.serviceName, type: TYPE.SRV, ttl, rdatas: srv });
+    if (endpoint.statusName !== undefined) {
+      rrsets.push({
+        name: endpoint.statusName,
+        type: TYPE.TXT,
+        ttl,
+        rdatas: status.length === 0 ? [] : [textRdata(status)],
+      });
+    }
     return rrsets;
   };
 }
@@ -124,4 +138,9 @@ function sameRdatas(some: readonly Uint8Array[], others: readonly Uint8Array[]):
       return other?.length === rdata.length && rdata.every((octet, i) => octet === other[i]);
     })
   );
+}
+
+/** One TXT record of these strings (RFC 1035 §3.3.14). */
+function textRdata(strings: readonly string[]): Uint8Array {
+  return Uint8Array.from(strings.flatMap((text) => [text.length, ...Buffer.from(text, "latin1")]));
 }

@@ -122,5 +122,5 @@ export function isHeldOut(target: TargetHealth): boolean {
 }
 
 function identity(entry: AnswerableAddress): string {
-  return `${entry.target ?? ""} ${entry.address}`;
+  return `${entry.target} ${entry.address}`;
 }

@@ -91,7 +91,8 @@ export function decideOverride(request: OverrideRequest, endpoint: OverriddenEnd
   const isAnswered = before.addresses.some((address) => address.target === id);
   const free = new Set(next.targets.filter((one) => !isHeldOut(one)).map((one) => one.id));
   // Those that are held out are answered when nothing else is left, but are nothing to fall back on.
-  const others = after.addresses.filter((entry) => entry.target !== id && free.has(entry.target ?? ""));
+  free.delete(id);
+  const others = after.addresses.filter(({ target: owner }) => owner !== undefined && free.has(owner));
   const othersUp = others.some((entry) => isUp(next, entry));
   const failsOpen = before.mode === "healthy" && after.mode !== "healthy";
   if (kind !== "forced-up" && isAnswered && !force) {
@@ -112,9 +113,12 @@ function refuse(code: Refusal["code"], message: string): OverrideDecision {
 }
 
 function isUp({ targets }: EndpointHealth, { target: id, address }: AnswerableAddress): boolean {
-  const target = targets.find((one) => one.id === id);
-  if (target?.override?.kind === "forced-up") return true;
-  return target?.addresses.some((one) => one.address === address && one.health === "up") ?? false;
+  return targets.some(
+    (one) =>
+      one.id === id &&
+      (one.override?.kind === "forced-up" ||
+        one.addresses.some((other) => other.address === address && other.health === "up")),
+  );
 }
 
 /** What became of an override; `expired` is the only one that no operator asked for. */

@@ -4,9 +4,6 @@ import { z } from "zod";
 import type { Clock } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 
-/** Largest state file that is read, octets: ten thousand targets take about 3 MB. */
-const MAX_OCTETS = 64 * 1024 * 1024;
-
 /** A file of the state folder that could not be used: to be made loud. */
 export interface StateAlarm {
   readonly file: string;
@@ -27,8 +24,8 @@ export interface StateFileOptions<T> {
   readonly content: z.ZodType<T>;
   readonly clock: Clock;
   onAlarm(alarm: StateAlarm): void;
-  /** Called between the steps of a write, with what was just done; tests end the process there. */
-  readonly onStep?: (step: "written" | "synced" | "renamed") => void;
+  /** Largest file that is read, octets. Default 64 MiB: ten thousand targets take about 3 MB. */
+  readonly maxOctets?: number;
 }
 
 /** One value that outlives the process. */
@@ -49,7 +46,7 @@ export interface StateFile<T> {
 }
 
 export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
-  const { folder, name, version, content, clock, onAlarm, onStep } = options;
+  const { folder, name, version, content, clock, onAlarm, maxOctets = 64 * 1024 * 1024 } = options;
   const file = path.join(folder, name);
   const envelope = z.strictObject({ version: z.literal(version), content });
   let waiting: { readonly value: T; readonly done: Promise<void> } | undefined;
@@ -72,14 +69,11 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
       const handle = await open(temporary, "w", 0o600);
       try {
         await handle.writeFile(`${JSON.stringify({ version, content: value }, null, 1)}\n`);
-        onStep?.("written");
         await handle.sync();
-        onStep?.("synced");
       } finally {
         await handle.close();
       }
       await rename(temporary, file);
-      onStep?.("renamed");
       await syncFolder(folder);
     } catch (error) {
       throw new UserError(`cannot write ${file}: ${messageOf(error)}`, "NOT_PERSISTED", { cause: error });
@@ -91,7 +85,7 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
       let text: string;
       try {
         const { size } = await stat(file);
-        if (size > MAX_OCTETS) {
+        if (size > maxOctets) {
           await setAside(`it has ${size} octets, more than any state file`);
           return undefined;
         }

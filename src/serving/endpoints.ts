@@ -1,5 +1,6 @@
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
 import { type PublishedZone, publishZone } from "../answers/publish.js";
+import type { EndpointAnswers } from "../answers/view.js";
 import type { EndpointConfig, ZoneConfig } from "../config/config.js";
 import { type Answerable, type AnswerableAddress, decideAnswerable } from "../health/answerable.js";
 import { type DrainClock, newDrainClock, tick, untilSafeMs } from "../health/drain.js";
@@ -8,6 +9,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Prepared } from "../prepare.js";
 import { formatName, type Name } from "../wire/name.js";
 import type { ZoneEndpoint } from "../zone/zone.js";
+import { statusStrings } from "./status-record.js";
 
 /** An endpoint that is served: its configuration, and what it answers now. */
 export interface ServedEndpoint {
@@ -87,9 +89,11 @@ export function createServedEndpoints(clock: Clock, before?: ServedBefore): Serv
     }
   }
 
-  function decide(config: EndpointConfig, snapshot: Snapshot): Answerable | undefined {
+  function decide(config: EndpointConfig, snapshot: Snapshot): EndpointAnswers | undefined {
     const health = snapshot.endpoints.get(config.fqdn);
-    return health && decideAnswerable(health, config, lastHealthyOf(config.fqdn));
+    if (health === undefined) return undefined;
+    const answerable = decideAnswerable(health, config, lastHealthyOf(config.fqdn));
+    return config.statusRecord ? { ...answerable, status: statusStrings(health) } : answerable;
   }
 
   function lastHealthyOf(fqdn: string): readonly AnswerableAddress[] {
@@ -108,7 +112,7 @@ export function createServedEndpoints(clock: Clock, before?: ServedBefore): Serv
       const nextZoneOf = new Map<string, PublishedZone>();
       published = zones.map((zone, index) => {
         const zoneConfig = config.zones[index] as ZoneConfig;
-        const decided = new Map<string, Answerable>();
+        const decided = new Map<string, EndpointAnswers>();
         zone.endpoints.forEach((value, i) => {
           const endpoint = zoneConfig.endpoints[i] as EndpointConfig;
           const answerable = decide(endpoint, snapshot);

@@ -3,6 +3,8 @@ import { ANSWER } from "../../src/answers/table.js";
 import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters } from "../../src/query/counters.js";
 import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
+import { createReadyMade } from "../../src/query/ready-made.js";
+import { createBuffers } from "../../src/transport/batch/buffers.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";
 import { seededRandom } from "../differential/random.js";
 import { type DnsMessage, encodeQuery, parseMessage } from "../support/dns-message.js";
@@ -19,6 +21,8 @@ function optionsRoom({ edns }: DnsMessage): number {
   const sizes: Readonly<Record<number, number>> = { 3: "fuzzed".length, 10: 16 };
   return (edns?.options ?? []).reduce((sum, { code }) => sum + (sizes[code] ?? 0), 0);
 }
+
+const ALL = { cp1: ["192.0.2.11"], cp2: ["192.0.2.12"], cp3: ["192.0.2.13", "2001:db8::13"] };
 
 /** The address that {@link ServedZone.askRaw} asks from. */
 const client = clientAt("127.0.0.1");
@@ -115,6 +119,41 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
       }
     }
     expect(taken / PACKETS).toBeGreaterThan(0.1);
+  });
+
+  test("and so do replies that are kept ready", { timeout: 0 }, () => {
+    const random = seededRandom(SEED + 2);
+    const served = serveSketch(SKETCH);
+    const { state, table } = served;
+    const { receive, receiveSlot, send, sendSlot } = createBuffers();
+    const counters = createQueryCounters();
+    const readyMade = createReadyMade(state, counters, createFastResponder(state, counters), receive, send);
+    const corpus = [...seeds(random, 50), ...plainSeeds(random, 100)];
+    const packets = PACKETS / 4;
+    let taken = 0;
+    for (let i = 0; i < packets; i += 1) {
+      const query = mutate(random, corpus);
+      if (query.length > receiveSlot) continue;
+      if (i % 5_000 === 4_999) served.setAnswer("api", i % 2 === 0 ? ALL : { cp1: ALL.cp1 });
+      const at = (i % 64) * receiveSlot;
+      const replyAt = (i % 64) * sendSlot;
+      receive.set(query, at);
+      const turns = table.answers.slice();
+      const length = readyMade(at, query.length, replyAt, client);
+      if (length === NOT_FAST) continue;
+      taken += 1;
+      const turnsAfter = table.answers.slice();
+      table.answers.set(turns);
+      const general = served.askRaw(query);
+      const reply = Buffer.from(send.subarray(replyAt, replyAt + length));
+      if (general === undefined || !general.equals(reply)) {
+        throw new Error(
+          `${query.toString("hex")}\n ready   ${reply.toString("hex")}\n general ${general?.toString("hex")}`,
+        );
+      }
+      table.answers.set(turnsAfter);
+    }
+    expect(taken / packets).toBeGreaterThan(0.05);
   });
 
   test("what a client of today sends is fast", () => {

@@ -2,9 +2,16 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { WhenAllDown } from "../../src/config/config.js";
 import { decideAnswerable } from "../../src/health/answerable.js";
-import type { EndpointHealth, Health, OverrideKind, TargetHealth } from "../../src/health/health.js";
+import type { AddressHealth, EndpointHealth, OverrideKind, TargetHealth } from "../../src/health/health.js";
 
-const WORDS: Readonly<Record<string, Health>> = { "+": "up", "-": "down", "?": "unknown" };
+/** `h` is down and held although it passes; `j` is unknown since it is only joining. */
+const WORDS: Readonly<Record<string, Pick<AddressHealth, "health" | "held" | "isJoining">>> = {
+  "+": { health: "up" },
+  "-": { health: "down" },
+  "?": { health: "unknown" },
+  h: { health: "down", held: { untilMs: 1, changes: 7 } },
+  j: { health: "unknown", isJoining: true },
+};
 
 /** `cp1:+`, `cp3:+-` (two addresses), `cp2:-!forced-up`: an endpoint in short. Addresses are `cp1/0`, `cp1/1`, ... */
 function endpoint(...targets: string[]): EndpointHealth {
@@ -14,7 +21,7 @@ function endpoint(...targets: string[]): EndpointHealth {
       const [, id = "", letters = "", override] = /^(\w+):([^!]+)(?:!(.+))?$/.exec(text) ?? [];
       const addresses = [...letters].map((letter, index) => ({
         address: `${id}/${index}`,
-        health: WORDS[letter]!,
+        ...WORDS[letter]!,
         sinceMs: 0,
       }));
       return {
@@ -36,6 +43,7 @@ const cases: readonly {
   targets: string[];
   whenAllDown?: WhenAllDown;
   minHealthy?: number;
+  whenUnknown?: "answer" | "withhold";
   last?: string[];
   answer: string;
   up?: number;
@@ -43,6 +51,33 @@ const cases: readonly {
   { name: "what is up is answered, in order", targets: ["c:+", "a:-", "b:+"], answer: "healthy c/0 b/0", up: 2 },
   { name: "unknown is not answered beside what is up", targets: ["a:?", "b:+"], answer: "healthy b/0" },
   { name: "each address stands for itself", targets: ["a:-+", "b:+-"], answer: "healthy a/1 b/0", up: 2 },
+  {
+    name: "unknown is answered where that is wanted",
+    targets: ["a:?", "b:+", "c:-"],
+    whenUnknown: "answer",
+    answer: "healthy a/0 b/0",
+    up: 2,
+  },
+  { name: "... but not where it is not", targets: ["a:?", "b:+"], whenUnknown: "withhold", answer: "healthy b/0" },
+  { name: "... and never what only joins", targets: ["a:j", "b:+"], whenUnknown: "answer", answer: "healthy b/0" },
+  { name: "... nor what is drained", targets: ["a:?!drained", "b:+"], whenUnknown: "answer", answer: "healthy b/0" },
+  { name: "what flaps is withheld beside what is up", targets: ["a:h", "b:+"], answer: "healthy b/0", up: 1 },
+  { name: "what flaps is better than nothing", targets: ["a:h", "b:-"], answer: "healthy a/0", up: 1 },
+  {
+    name: "what flaps makes up the number",
+    targets: ["a:h", "b:+", "c:-"],
+    minHealthy: 2,
+    answer: "healthy a/0 b/0",
+    up: 2,
+  },
+  {
+    name: "... and is no more than all when that is still too few",
+    targets: ["a:h", "b:-", "c:-"],
+    minHealthy: 2,
+    answer: "fail-open a/0 b/0 c/0",
+    up: 0,
+  },
+  { name: "what flaps and is drained stays out", targets: ["a:h!drained", "b:-"], answer: "fail-open b/0" },
   { name: "all down answers all", targets: ["a:-", "b:-"], answer: "fail-open a/0 b/0", up: 0 },
   { name: "all unknown answers all", targets: ["a:?", "b:?"], answer: "fail-open a/0 b/0" },
   {
@@ -144,15 +179,18 @@ const cases: readonly {
 ];
 
 describe("what is answered", () => {
-  test.each(cases)("$name", ({ targets, whenAllDown = ALL, minHealthy = 1, last, answer, up }) => {
-    const lastHealthy = last?.map((text) => {
-      const [target = "", address = ""] = text.split(":");
-      return { target, address };
-    });
-    const decided = decideAnswerable(endpoint(...targets), { whenAllDown, minHealthy }, lastHealthy);
-    expect([decided.mode, ...decided.addresses.map(({ address }) => address)].join(" ")).toBe(answer);
-    if (up !== undefined) expect(decided.upTargets).toBe(up);
-  });
+  test.each(cases)(
+    "$name",
+    ({ targets, whenAllDown = ALL, minHealthy = 1, whenUnknown = "withhold", last, answer, up }) => {
+      const lastHealthy = last?.map((text) => {
+        const [target = "", address = ""] = text.split(":");
+        return { target, address };
+      });
+      const decided = decideAnswerable(endpoint(...targets), { whenAllDown, minHealthy, whenUnknown }, lastHealthy);
+      expect([decided.mode, ...decided.addresses.map(({ address }) => address)].join(" ")).toBe(answer);
+      if (up !== undefined) expect(decided.upTargets).toBe(up);
+    },
+  );
 
   test("says to which target an address belongs, unless the policy named it", () => {
     const policy = { whenAllDown: SORRY, minHealthy: 1 };

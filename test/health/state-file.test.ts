@@ -6,7 +6,7 @@ import { openStateFile, type StateAlarm } from "../../src/health/state-file.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { temporaryFolder } from "../support/temp.js";
 
-function harness(folder: string, version = 2) {
+function harness(folder: string, version = 2, maxOctets = 1_000_000) {
   const alarms: StateAlarm[] = [];
   const clock = createFakeClock(Date.UTC(2026, 1, 3, 4, 5, 6, 789));
   const file = openStateFile({
@@ -15,6 +15,7 @@ function harness(folder: string, version = 2) {
     version,
     content: z.array(z.string()),
     clock,
+    maxOctets,
     onAlarm: (alarm) => alarms.push(alarm),
   });
   return { file, alarms };
@@ -95,6 +96,14 @@ describe("a state file", () => {
     expect(readFileSync(aside, "utf8")).toBe(text);
     await file.write(["a"]);
     expect(await harness(folder).file.read()).toEqual(["a"]);
+  });
+
+  test("is set aside when it is larger than any state file", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(path.join(folder, "things.json"), JSON.stringify({ version: 2, content: ["x".repeat(1000)] }));
+    const { file, alarms } = harness(folder, 2, 1000);
+    expect(await file.read()).toBeUndefined();
+    expect(alarms).toMatchObject([{ problem: expect.stringContaining("more than any state file") }]);
   });
 
   test("is set aside when it cannot be read at all", async () => {

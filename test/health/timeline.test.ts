@@ -26,4 +26,13 @@ describe("the worst case", () => {
     // 2200 until the first begins, 1000 from each to the next, 400 for the last.
     expect(hang?.detectionMs).toBe(2200 + 1000 + 1000 + 400);
   });
+
+  test("follows the thresholds of single classes, the slowest of each kind", () => {
+    const thresholds = { refused: 1, "not-ready": 4, timeout: 2, unreachable: 1, reset: 9 };
+    expect(worstCaseTimelines({ ...DEFAULTS, thresholds }, 5)).toMatchObject([
+      { kind: "hard", detectionMs: 2200 + 3 * 200 },
+      { kind: "hang", detectionMs: 2200 + 2 * 2000 },
+      { kind: "other", detectionMs: 2200 + 8 * 1000 },
+    ]);
+  });
 });

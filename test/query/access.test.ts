@@ -8,6 +8,12 @@ const prefix = (text: string): Prefix => {
   return { octets: addressOctets(address), bits: Number(bits) };
 };
 
+test("an address is read where it stands", () => {
+  const octets = Uint8Array.of(10, 0, 0, 1, 192, 0, 2, 1);
+  expect(isWithinPrefixes({ octets, at: 4, length: 4 }, [prefix("192.0.2.0/25")])).toBe(true);
+  expect(isWithinPrefixes({ octets, at: 4, length: 4 }, [prefix("10.0.0.0/8")])).toBe(false);
+});
+
 test.each([
   { from: "192.0.2.1", prefixes: ["192.0.2.0/24"], is: true },
   { from: "192.0.3.1", prefixes: ["192.0.2.0/24"], is: false },

@@ -66,9 +66,9 @@ describe("DNS cookies (RFC 7873)", () => {
   });
 
   test("a query without question asks for a cookie (§5.4)", () => {
-    const ask = (cookie: Buffer, asks = served) => {
+    const ask = (cookie: Buffer, asks = served, questions = 0) => {
       const query = encodeQuery({ id: 7, name: ".", ...withOption(OPTION.cookie, cookie) });
-      query.writeUInt16BE(0, 4);
+      query.writeUInt16BE(questions, 4);
       return parseMessage(asks.askRaw(Buffer.concat([query.subarray(0, 12), query.subarray(17)])) ?? Buffer.alloc(0));
     };
     const first = ask(CLIENT_COOKIE);
@@ -79,6 +79,9 @@ describe("DNS cookies (RFC 7873)", () => {
     expect(forged.rcode).toBe("BADCOOKIE");
     expect(option(forged, OPTION.cookie)).toBe(learned);
     expect(ask(CLIENT_COOKIE, serve({ cookieSecrets: [] })).rcode).toBe("FORMERR");
+    // Questions that are announced and not there are no missing question.
+    expect(ask(CLIENT_COOKIE, served, 2)).toMatchObject({ rcode: "FORMERR" });
+    expect(ask(CLIENT_COOKIE, served, 2).edns).toBeUndefined();
   });
 
   test("without a secret the option is as unknown as any", () => {

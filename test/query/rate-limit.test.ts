@@ -69,6 +69,14 @@ describe("responses to one prefix", () => {
   });
 });
 
+test("an address is read where it stands", () => {
+  const limit = createRateLimiter({ ...SETTINGS, perSecond: 1 }, () => 0, 1);
+  const octets = Uint8Array.of(192, 0, 2, 1, 198, 51, 100, 1, 192, 0, 2, 9);
+  expect(limit.judge({ octets, at: 0, length: 4 })).toBe("send");
+  expect(limit.judge({ octets, at: 4, length: 4 })).toBe("send");
+  expect(limit.judge({ octets, at: 8, length: 4 })).not.toBe("send");
+});
+
 test("a flood from more prefixes than there is room for blocks nobody", () => {
   const { ask } = limiter();
   for (let i = 0; i < 100_000; i += 1) ask(`${(i >> 16) + 11}.${(i >> 8) & 255}.${i & 255}.1`, 1);

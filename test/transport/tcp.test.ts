@@ -141,6 +141,20 @@ describe("limits", () => {
     clearInterval(drip);
   });
 
+  test("queries that overlap the pieces they come in are each in time, however long that goes on", async () => {
+    const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, queryMs: 600 }) });
+    const client = await connectTcp(served);
+    const octets = frame(query(1));
+    const half = octets.length >> 1;
+    client.socket.write(octets.subarray(0, half));
+    // There is never a moment without half a query, for three times as long as one may take.
+    for (let i = 0; i < 36; i += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      client.socket.write(Buffer.concat([octets.subarray(half), octets.subarray(0, half)]));
+    }
+    await waitUntil(() => client.messages.length === 36);
+  });
+
   test("a client that takes no replies is cut", async () => {
     const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, replyMs: 100, maxPerClient: 1 }) });
     const client = await connectTcp(served);

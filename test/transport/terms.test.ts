@@ -7,6 +7,7 @@ import { type DnsMessage, encodeQuery, parseMessage } from "../support/dns-messa
 import { type RunningLivezone, startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
 import { waitUntil } from "../support/wait.js";
+import { connectTcp } from "./harness.js";
 
 const ZONE = `zone: k8s.example.test
 nameservers: { ns1: 192.0.2.1 }
@@ -24,11 +25,10 @@ const main = (port: number, queries: string): string =>
   `listen: ["127.0.0.1:${port}"]\nworkers: 2\nzones: [zone.yaml]\nqueries:\n${queries.replace(/^/gm, "  ")}\n`;
 
 /** A real server with two threads. */
-async function start(queries: string, files: Readonly<Record<string, string>> = {}) {
+async function start(queries: string, files: Readonly<Record<string, string>> = {}, more = "") {
   const port = await freePort();
-  const livezone = await startLivezone({
-    files: { "livezone.yaml": main(port, queries), "zone.yaml": ZONE, ...files },
-  });
+  const mainFile = main(port, queries) + more;
+  const livezone = await startLivezone({ files: { "livezone.yaml": mainFile, "zone.yaml": ZONE, ...files } });
   return { livezone, server: "127.0.0.1", port };
 }
 
@@ -99,6 +99,22 @@ describe("queries, as configured", () => {
     const option = { code: 11, data: Buffer.alloc(0) };
     const { edns } = await ask({ ...to, transport: "tcp", name: NAME, edns: { options: [option] } });
     expect(Buffer.from(edns?.options[0]?.data ?? []).toString("hex")).toBe("000a");
+  });
+
+  test("connections and queries that a limit turns away are counted", async () => {
+    const admin = await freePort();
+    const to = await start(
+      "tcp: { maxPerClient: 1 }\nallow: 127.0.0.0/8",
+      {},
+      `admin: { http: "127.0.0.1:${admin}" }\n`,
+    );
+    const first = await connectTcp(to);
+    first.send(encodeQuery({ name: NAME }));
+    await waitUntil(() => first.messages.length === 1);
+    const second = await connectTcp(to);
+    await second.closed;
+    const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
+    expect(metrics).toContain('livezone_dns_dropped_total{reason="connection-limit"} 1');
   });
 
   test("one prefix at ten times the limit: others lose nothing", async () => {

@@ -58,6 +58,8 @@ export async function probeHttps(
         exchange(socket, config, 443, token, attempt);
         return;
       }
+      // The server did not want the session: the next probe makes one that it knows.
+      if (session !== undefined) sessions.drop(address, config);
       attempt.certificate = factsOf(socket);
       const fault = verificationFault(socket, config);
       if (fault === undefined) {
