@@ -29,7 +29,9 @@ import {
 } from "./serving/events.js";
 import { createOperating } from "./serving/operating.js";
 import { createRemembering, describeHealth } from "./serving/remembering.js";
+import { pendingSettings } from "./serving/restart.js";
 import { serviceTerms } from "./serving/terms.js";
+import { createConfigWatch } from "./serving/watch.js";
 import { createAnswering } from "./transport/answering.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
@@ -100,6 +102,7 @@ export interface AppOptions {
 export async function startApp({ file, log, predecessor }: AppOptions): Promise<App> {
   const clock = systemClock;
   let prepared = prepare(file);
+  const started = prepared.config;
   logProblems(log, prepared.warnings);
 
   let isReady = false;
@@ -205,6 +208,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
       const problems = await reload();
       if (problems.length > 0) throw new ReloadRefusedError(problems);
     },
+    needRestart: () => pendingSettings(started, prepared.config),
     async leave(threads) {
       log.info({ successors: threads }, "leaving the port to a successor");
       await answering.leave(threads, DRAIN_MS);
@@ -236,8 +240,12 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
 
   /** Tells the threads whom to answer, and whether answers are those of before. */
   function serveTerms({ config }: Prepared, isStale: boolean): void {
-    answering.serve(serviceTerms(config, { transport: answering.transport, randomSecret: cookieSecret, isStale }));
+    // Threads are as many as at the start.
+    const terms = { ...config, workers: started.workers };
+    answering.serve(serviceTerms(terms, { transport: answering.transport, randomSecret: cookieSecret, isStale }));
   }
+
+  const watch = createConfigWatch(clock, () => void reload());
 
   /** Brings monitor and answers to a configuration that is known to be good. */
   function apply(next: Prepared): void {
@@ -251,6 +259,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
       ),
     );
     remembering.changed();
+    watch.follow(next.config);
   }
 
   try {
@@ -317,11 +326,9 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
       await answering.listen(next.config.listen);
       apply(next);
       logProblems(log, next.warnings);
-      if (JSON.stringify(next.config.admin) !== JSON.stringify(prepared.config.admin))
-        log.warn({ setting: "admin" }, "setting needs a restart");
-      if (next.config.stateDir !== prepared.config.stateDir)
-        log.warn({ setting: "stateDir" }, "setting needs a restart");
       prepared = next;
+      for (const pending of pendingSettings(started, next.config))
+        log.warn({ ...pending, remedy: "Restart livezone when it suits." }, "setting needs a restart");
       log.info(
         { zones: next.zones.length, endpoints: served.endpoints.size, listen: answering.addresses.map(formatAddress) },
         "configuration reloaded",
@@ -347,6 +354,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
   }
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
+    watch.stop();
     monitor.stop();
     await overrides.stop();
     await remembering.stop();

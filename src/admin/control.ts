@@ -1,5 +1,5 @@
 import { UserError } from "../lib/errors.js";
-import type { AdminEvent, Change, Drain, Status, TargetDetail } from "./schemas.js";
+import type { AdminEvent, Change, Drain, PendingSetting, Status, TargetDetail } from "./schemas.js";
 
 /** Codes of the errors by which a request is refused, whoever makes it; with the HTTP status they travel under. */
 export const REFUSALS = {
@@ -12,6 +12,8 @@ export const REFUSALS = {
   /** The new configuration has problems; the old one stays. */
   RELOAD_REFUSED: 409,
   BAD_DURATION: 400,
+  /** The drain would end by itself before its target can be stopped. */
+  DRAIN_TOO_SHORT: 409,
   /** The override could not be written to `stateDir`, and so does not hold. */
   NOT_PERSISTED: 503,
 } as const;
@@ -64,5 +66,9 @@ export interface Control {
    */
   leave(threads: number): Promise<number>;
   /** Takes the configuration anew. @throws ReloadRefusedError */
-  reload(): Promise<{ readonly zones: number; readonly endpoints: number }>;
+  reload(): Promise<{
+    readonly zones: number;
+    readonly endpoints: number;
+    readonly needRestart: readonly PendingSetting[];
+  }>;
 }

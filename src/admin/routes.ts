@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { parseDuration } from "../config/duration.js";
 import type { Control, OverrideOrder, TargetName } from "./control.js";
+import { parseLasting } from "./lasting.js";
 import {
   changeSchema,
   type DrainRequest,
@@ -46,9 +46,6 @@ export interface Route {
 /** A duration that was asked for and cannot be. */
 export class BadDuration extends Error {}
 
-/** Shortest and longest time an override may be given, milliseconds: 1 s to 30 days. */
-const FOR_MS = { min: 1_000, max: 30 * 24 * 3_600_000 } as const;
-
 const TARGET = "/api/v1/endpoints/{endpoint}/targets/{target}";
 const NO_TARGET = ["NO_SUCH_ENDPOINT", "NO_SUCH_TARGET"] as const;
 const TOO_FEW = ["LAST_ANSWERABLE", "BELOW_MIN_HEALTHY"] as const;
@@ -87,7 +84,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Takes a target out of the answers, and says when it is safe to stop it",
     body: drainRequestSchema,
     reply: drainSchema,
-    refusals: [...NO_TARGET, ...TOO_FEW],
+    refusals: [...NO_TARGET, ...TOO_FEW, "DRAIN_TOO_SHORT"],
     handle: ({ control, name, body, author }) => control.drain(name, orderOf(body, author)),
   }),
   route({
@@ -154,10 +151,7 @@ function orderOf(body: DrainRequest, author: string): OverrideOrder {
 
 /** @throws BadDuration */
 function lastingMs(text: string): number {
-  const verdict = parseDuration(text);
-  if (!("value" in verdict)) throw new BadDuration(`for: ${verdict.why}. ${verdict.remedy}`);
-  if (verdict.value < FOR_MS.min || verdict.value > FOR_MS.max) {
-    throw new BadDuration('for: the least is 1s and the most 720h (30 days). Write a duration such as "30m".');
-  }
-  return verdict.value;
+  const lasting = parseLasting(text);
+  if ("why" in lasting) throw new BadDuration(`for: ${lasting.why}`);
+  return lasting.ms;
 }

@@ -72,6 +72,20 @@ export const endpointSchema = z
   })
   .meta({ id: "Endpoint", description: "A health-aware name and what it answers." });
 
+/** A setting of the configuration that holds only from the next start. */
+export const pendingSettingSchema = z
+  .object({
+    setting: z.string().meta({ description: "Key in the main file, such as admin.http." }),
+    running: z.string().optional().meta({ description: "What the server runs with; absent = not set." }),
+    configured: z.string().optional().meta({ description: "What the configuration says now; absent = not set." }),
+  })
+  .meta({ id: "PendingSetting", description: "A setting that was changed and holds only from the next start." });
+
+const needRestart = z
+  .array(pendingSettingSchema)
+  .optional()
+  .meta({ description: "Settings that a reload could not take: they need a restart." });
+
 /** Everything the server thinks. */
 export const statusSchema = z
   .object({
@@ -84,6 +98,7 @@ export const statusSchema = z
       .meta({ description: "Whether the prober is presumed cut off and the last answers are held." }),
     writable: z.boolean().meta({ description: "Whether this way in may change state." }),
     lastReload: z.object({ atMs: wallMs("When a configuration was last read"), ok: z.boolean() }),
+    needRestart,
     lastEventId: z.string().meta({ description: "Newest event; resume /api/v1/events from here." }),
     zones: z.array(z.object({ zone: z.string(), serial: z.number(), endpoints: z.array(endpointSchema) })),
   })
@@ -182,7 +197,7 @@ export const leaveSchema = z
 
 /** What a reload led to. */
 export const reloadSchema = z
-  .object({ ok: z.literal(true), zones: z.number(), endpoints: z.number() })
+  .object({ ok: z.literal(true), zones: z.number(), endpoints: z.number(), needRestart })
   .meta({ id: "Reload", description: "The configuration was taken." });
 
 /** Why a request was refused. */
@@ -240,6 +255,7 @@ export type AddressView = z.output<typeof addressSchema>;
 export type TargetView = z.output<typeof targetSchema>;
 export type EndpointView = z.output<typeof endpointSchema>;
 export type Status = z.output<typeof statusSchema>;
+export type PendingSetting = z.output<typeof pendingSettingSchema>;
 export type TargetDetail = z.output<typeof targetDetailSchema>;
 export type DrainRequest = z.output<typeof drainRequestSchema>;
 export type ForceRequest = z.output<typeof forceRequestSchema>;

@@ -25,7 +25,7 @@ export function withAdminOptions(command: Command): Command {
   return command
     .option(
       "--admin <socket|url>",
-      `where the server is (default: the configuration's admin.socket, then ${DEFAULT_SOCKET})`,
+      `where the server is (default: the configuration's admin.socket, then its admin.http, then ${DEFAULT_SOCKET})`,
     )
     .option("--token-file <file>", "file with the bearer token, for a URL")
     .option(...CONFIG_OPTION);
@@ -34,12 +34,14 @@ export function withAdminOptions(command: Command): Command {
 /** A client for the server that the options mean. @throws UserError */
 export async function openAdmin(options: AdminOptions): Promise<AdminClient> {
   const { admin, config } = options;
-  const address = admin === undefined ? await configuredAddress(config) : parseAdminAddress(admin);
-  if (options.tokenFile === undefined) return createAdminClient(address);
+  const { address, remedy }: Place =
+    admin === undefined ? await configuredPlace(config) : { address: parseAdminAddress(admin) };
+  const clientOptions = remedy === undefined ? {} : { remedy };
+  if (options.tokenFile === undefined) return createAdminClient(address, clientOptions);
   if (address.kind === "socket") {
     throw new UserError("--token-file is for a URL; a socket asks for no token", "ADMIN_TOKEN_UNUSED");
   }
-  return createAdminClient(address, { token: readToken(options.tokenFile) });
+  return createAdminClient(address, { ...clientOptions, token: readToken(options.tokenFile) });
 }
 
 function readToken(file: string): string {
@@ -53,13 +55,20 @@ function readToken(file: string): string {
   throw new UserError(`--token-file ${file}: it holds no token of printable characters`, "ADMIN_TOKEN_FILE");
 }
 
+/** Where to look for the server, and what to do if it is not there, when there is more to say than usual. */
+interface Place {
+  readonly address: AdminAddress;
+  readonly remedy?: string;
+}
+
 /**
  * What the configuration names, the socket before HTTP. Only the main file is read, and nothing but that is asked of
  * it: a server that runs can be reached while somebody is editing its zones.
  */
-async function configuredAddress(given: string | undefined): Promise<AdminAddress> {
+async function configuredPlace(given: string | undefined): Promise<Place> {
   const file = existingConfigFile(given);
-  if (file === undefined) return { kind: "socket", path: DEFAULT_SOCKET };
+  const usual: AdminAddress = { kind: "socket", path: DEFAULT_SOCKET };
+  if (file === undefined) return { address: usual };
   let main: unknown;
   try {
     // Not loaded for a command that is told where to look.
@@ -67,13 +76,21 @@ async function configuredAddress(given: string | undefined): Promise<AdminAddres
     main = parse(readFileSync(file, "utf8"));
   } catch (error) {
     if (given !== undefined) throw new UserError(`--config ${file}: ${messageOf(error)}`, "CONFIG_UNREADABLE");
+    return { address: usual };
   }
   const admin = memberOf(main, "admin");
   const socket = memberOf(admin, "socket");
-  if (typeof socket === "string" && socket !== "") return { kind: "socket", path: resolve(dirname(file), socket) };
+  if (typeof socket === "string" && socket !== "") {
+    return { address: { kind: "socket", path: resolve(dirname(file), socket) } };
+  }
   const http = memberOf(admin, "http");
-  if (typeof http === "string" && URL.canParse(`http://${http}`)) return { kind: "http", url: reachable(http) };
-  return { kind: "socket", path: DEFAULT_SOCKET };
+  if (typeof http === "string" && URL.canParse(`http://${http}`)) {
+    return { address: { kind: "http", url: reachable(http) } };
+  }
+  return {
+    address: usual,
+    remedy: `${file} has neither admin.socket nor admin.http, so its server cannot be asked. Add "admin: { socket: ${DEFAULT_SOCKET} }" to it and restart the server, or name another place with --admin SOCKET|URL`,
+  };
 }
 
 /** The URL of a listener; one on all addresses is asked on loopback. */

@@ -140,6 +140,7 @@ function renderCheck({ file, zones }: CheckReport): string {
   if (endpoints.length === 0) return head;
   const rows = endpoints.map((endpoint) => [
     endpoint.endpoint,
+    String(endpoint.port),
     String(endpoint.targets),
     `${endpoint.ttl} s`,
     ...FAILURE_KINDS.map((kind) => timeline(endpoint, kind)),
@@ -149,7 +150,7 @@ function renderCheck({ file, zones }: CheckReport): string {
   return `${head}
 Worst case from a failure until it is noticed -> until no cache holds the address:
 
-${table([["endpoint", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}`;
+${table([["endpoint", "port", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}`;
 }
 
 function timeline({ timelines }: CheckedEndpoint, kind: string): string {

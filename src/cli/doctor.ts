@@ -28,11 +28,11 @@ const QUESTION_TIMEOUT_MS = 1_500;
 
 interface DoctorOptions {
   readonly config?: string;
-  readonly resolver: readonly SocketAddress[];
-  readonly parent: readonly SocketAddress[];
+  readonly resolver?: readonly SocketAddress[];
+  readonly parent?: readonly SocketAddress[];
   readonly port: number;
-  readonly manifest: readonly string[];
-  readonly kubeconfig: readonly string[];
+  readonly manifest?: readonly string[];
+  readonly kubeconfig?: readonly string[];
   readonly resolvConf: string;
   readonly json?: true;
 }
@@ -48,18 +48,17 @@ export function addDoctor(program: Command, context: CommandContext): void {
       "--resolver <address>",
       "resolver to ask, IP or IP:PORT; may be repeated (default: resolv.conf's)",
       place,
-      [],
     )
-    .option("--parent <address>", "server of the parent zone; may be repeated (default: looked for)", place, [])
+    .option("--parent <address>", "server of the parent zone; may be repeated (default: looked for)", place)
     .option("--port <port>", "port of the zone's nameservers", portNumber, DNS_PORT)
-    .option("--manifest <file>", "static Pod manifest of a kube-apiserver to judge; may be repeated", collect, [])
-    .option("--kubeconfig <file>", "kubeconfig or kubelet.conf to judge; may be repeated", collect, [])
+    .option("--manifest <file>", "static Pod manifest of a kube-apiserver to judge; may be repeated", collect)
+    .option("--kubeconfig <file>", "kubeconfig or kubelet.conf to judge; may be repeated", collect)
     .option("--resolv-conf <file>", "where this machine's resolvers are named", "/etc/resolv.conf")
     .option("--json", "print the report as JSON")
     .action(async (name: string | undefined, options: DoctorOptions) => {
       endQuietlyWithoutReader();
       const file = findConfigFile(options.config);
-      context.exit(await refusingProblems(() => doctor(file, name, options)));
+      context.exit(await refusingProblems(() => doctor(file, name, options), options.json));
     });
 }
 
@@ -97,23 +96,23 @@ export function chooseZones(zones: readonly ZoneConfig[], name: string | undefin
 }
 
 function doctorInput(zones: readonly ZoneConfig[], options: DoctorOptions): DoctorInput {
-  const { resolvConf } = options;
+  const { resolvConf, resolver = [], parent = [], manifest = [], kubeconfig = [] } = options;
   const named = (readResolvConf(resolvConf) ?? []).map((address) => ({
     server: { address, port: DNS_PORT },
     source: resolvConf,
   }));
-  const given = options.resolver.map((server) => ({ server, source: "--resolver" }));
+  const given = resolver.map((server) => ({ server, source: "--resolver" }));
   // Whatever resolver is asked, this machine's own must not be livezone.
   const own = new Set(zones.flatMap((zone) => zone.nameservers.flatMap(({ addresses }) => addresses)));
   const wrong = named.filter(({ server }) => own.has(server.address));
   return {
     zones,
     resolvers: given.length === 0 ? named : [...given, ...wrong],
-    parents: options.parent,
+    parents: parent,
     port: options.port,
     parentPort: DNS_PORT,
-    manifests: options.manifest,
-    kubeconfigs: options.kubeconfig,
+    manifests: manifest,
+    kubeconfigs: kubeconfig,
   };
 }
 
@@ -149,7 +148,7 @@ function localAddresses(): LocalAddress[] {
   );
 }
 
-function place(text: string, previous: readonly SocketAddress[]): SocketAddress[] {
+function place(text: string, previous: readonly SocketAddress[] = []): SocketAddress[] {
   const bare = parseAddress(text);
   if ("value" in bare) return [...previous, { address: bare.value, port: DNS_PORT }];
   const parsed = parseListenAddress(text);
@@ -163,6 +162,6 @@ function portNumber(text: string): number {
   throw new InvalidArgumentError("That is not a port. Write a number from 1 to 65535.");
 }
 
-function collect(value: string, previous: readonly string[]): string[] {
+function collect(value: string, previous: readonly string[] = []): string[] {
   return [...previous, value];
 }

@@ -5,7 +5,7 @@ import type { AdminClient } from "../client/admin.js";
 import { UserError } from "../lib/errors.js";
 import { askAdmin, author, openAdmin, targetPath } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
-import { formatTime, type Output, paletteOf, writeJson } from "./output.js";
+import { formatMoment, formatTime, type Output, paletteOf, writeJson } from "./output.js";
 import { asking, type OverrideCommandOptions, overrideBody, withOverrideOptions, withTarget } from "./overriding.js";
 
 /** Milliseconds between two steps of the progress line. */
@@ -43,7 +43,9 @@ async function drain(endpoint: string, target: string, options: DrainOptions): P
 }
 
 function describe({ endpoint, target, nowMs, safeAtMs }: Drain): string {
-  const drained = `${target.id} of ${endpoint} is drained`;
+  const endsAtMs = target.override?.expiresAtMs;
+  const until = endsAtMs === undefined ? "" : ` until ${formatMoment(endsAtMs, nowMs)}`;
+  const drained = `${target.id} of ${endpoint} is drained${until}`;
   if (safeAtMs === undefined) return `${drained}, but answered still: there is nothing else to answer\n`;
   const leftMs = safeAtMs - nowMs;
   if (leftMs <= 0) return `${drained}, and can be stopped now\n`;
@@ -60,7 +62,7 @@ async function waitUntilSafe(client: AdminClient, drained: Drain, output: Output
   const { endpoint, target } = drained;
   const isShown = output?.isTTY === true;
   try {
-    for (let said = drained; ; said = await lookAgain(client, drained)) {
+    for (let said = drained; ; said = await lookAgain(client, said)) {
       if (said.safeAtMs === undefined) {
         const why = "is answered still, so there is no moment at which it is safe to stop";
         throw new UserError(`${target.id} of ${endpoint} ${why}`, "DRAIN_ANSWERED_STILL");
@@ -84,11 +86,20 @@ function progress(target: string, leftMs: number, output: Output): string {
   return `\r\x1b[K${paletteOf(output).warn(`${seconds} s`)} until no cache can hold ${target}`;
 }
 
-async function lookAgain(client: AdminClient, { endpoint, target: { id } }: Drain): Promise<Drain> {
+async function lookAgain(client: AdminClient, drained: Drain): Promise<Drain> {
+  const {
+    endpoint,
+    target: { id },
+  } = drained;
   const detail = await askAdmin(client, targetDetailSchema, "GET", targetPath(endpoint, id));
   const { target, nowMs, safeAtMs } = detail;
   if (target.override?.kind !== "drained") {
-    throw new UserError(`${id} of ${endpoint} is not drained any more: somebody ended it`, "DRAIN_ENDED");
+    const endedAtMs = drained.target.override?.expiresAtMs;
+    const why =
+      endedAtMs !== undefined && endedAtMs <= nowMs
+        ? `it ended by itself at ${formatMoment(endedAtMs, nowMs)}, as --for said`
+        : "somebody ended it";
+    throw new UserError(`${id} of ${endpoint} is not drained any more: ${why}`, "DRAIN_ENDED");
   }
   return { endpoint, target, changed: true, nowMs, ...(safeAtMs === undefined ? {} : { safeAtMs }) };
 }

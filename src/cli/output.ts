@@ -1,3 +1,5 @@
+import type { PendingSetting } from "../admin/schemas.js";
+
 /** Where a command writes: a stream, or what stands for it in a test. */
 export interface Output {
   readonly isTTY?: boolean | undefined;
@@ -52,6 +54,13 @@ export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
 
+/** A setting that needs a restart, in words. */
+export function describePending({ setting, running, configured }: PendingSetting): string {
+  return plain(
+    `${setting} needs a restart: it is ${running ?? "not set"} now, and ${configured ?? "not set"} from then on`,
+  );
+}
+
 /** A length of time as people read it: `4 s`, `12 min`, `3 h`, `5 d`. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
@@ -59,6 +68,14 @@ export function formatAge(ms: number): string {
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** A moment as a local time of day, with the date when that is not today's: `14:03:22`, `2026-02-01 14:03:22`. */
+export function formatMoment(wallMs: number, nowMs: number): string {
+  const date = new Date(wallMs);
+  if (date.toDateString() === new Date(nowMs).toDateString()) return formatTime(wallMs);
+  const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return `${parts.map((part) => String(part).padStart(2, "0")).join("-")} ${formatTime(wallMs)}`;
 }
 
 /** A moment as a time of day, local: `14:03:22`. */

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { parseLasting } from "../admin/lasting.js";
 import type { Change } from "../admin/schemas.js";
-import { UserError } from "../lib/errors.js";
 import { type AdminOptions, RefusedError, withAdminOptions } from "./admin.js";
-import type { CommandContext } from "./exit.js";
+import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
 
 /** What every command that changes a target takes. */
@@ -29,7 +29,15 @@ export function withTarget(command: Command): Command {
 /** Adds the options of {@link OverrideCommandOptions}. */
 export function withOverrideOptions(command: Command): Command {
   return command
-    .option("--for <duration>", "how long it holds, such as 30m; until it is cleared without")
+    .option(
+      "--for <duration>",
+      "end it by itself after so long, such as 30m; without, it holds until it is ended",
+      (text) => {
+        const lasting = parseLasting(text);
+        if ("why" in lasting) command.error(`error: --for: ${lasting.why}`, { exitCode: EXIT.usage });
+        return text;
+      },
+    )
     .option("--reason <text>", "why, for whoever looks at the status")
     .option("--force", "even if that leaves too few targets");
 }
@@ -47,6 +55,7 @@ export function overrideBody(options: OverrideCommandOptions, author: string): R
 /** What to do about a refusal, by its code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   LAST_ANSWERABLE: "bring another target up first, or use --force",
+  DRAIN_TOO_SHORT: "give a longer --for, or none",
   BELOW_MIN_HEALTHY: "bring another target up first, or use --force",
   NO_SUCH_ENDPOINT: 'write its full name; "livezone status" shows what there is',
   HTTP_READ_ONLY: "use the control socket, or set admin.tokenFile",
@@ -62,7 +71,8 @@ export async function asking(context: CommandContext, run: () => Promise<number>
     if (!(error instanceof RefusedError)) throw error;
     for (const problem of error.problems) writeError(`${problem}\n`);
     const remedy = REMEDIES[error.code];
-    throw new UserError(plain(remedy === undefined ? error.message : `${error.message}; ${remedy}`), error.code);
+    const message = plain(remedy === undefined ? error.message : `${error.message}; ${remedy}`);
+    throw new RefusedError(message, error.code, error.problems);
   }
 }
 

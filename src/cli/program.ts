@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { messageOf, UserError } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
 import { type CommandContext, EXIT } from "./exit.js";
+import { writeJson } from "./output.js";
 
 /** Adds a command to the program. */
 export type AddCommand = (program: Command, context: CommandContext) => void;
@@ -39,10 +40,25 @@ export async function buildProgram(context: CommandContext, names = Object.keys(
     )
     .version(VERSION)
     .showHelpAfterError("(--help shows what there is)")
+    .configureHelp({
+      // Every command has options; without that word, the lines fit into 80 columns.
+      subcommandTerm: (command) =>
+        [
+          command.name(),
+          ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
+        ].join(" "),
+      minWidthToWrap: 20,
+    })
     .exitOverride();
   for (const name of names) (await COMMANDS[name]?.())?.(program, context);
   for (const command of program.commands) command.exitOverride();
   return program;
+}
+
+/** What `--json` prints when there is nothing but an error to tell: the form of the API's refusals. */
+function errorJson(error: UserError): object {
+  const problems = "problems" in error ? { problems: error.problems } : {};
+  return { error: { code: error.code, message: error.message, ...problems } };
 }
 
 /**
@@ -59,6 +75,11 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     },
   };
   const given = argv[2] ?? "";
+  if (["--version", "-V"].includes(given)) {
+    // Without loading every command for it.
+    process.stdout.write(`${VERSION}\n`);
+    return EXIT.success;
+  }
   const program = await buildProgram(context, Object.hasOwn(COMMANDS, given) ? [given] : undefined);
   try {
     await program.parseAsync([...argv]);
@@ -66,6 +87,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
     if (!(error instanceof UserError)) throw error;
+    if (argv.includes("--json")) writeJson(process.stdout, errorJson(error));
     process.stderr.write(`livezone: ${messageOf(error)} [${error.code}]\n`);
     return EXIT.failure;
   }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { reloadSchema } from "../admin/schemas.js";
 import { type AdminOptions, askAdmin, author, openAdmin, withAdminOptions } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
-import { writeJson } from "./output.js";
+import { describePending, writeJson } from "./output.js";
 import { asking } from "./overriding.js";
 
 interface ReloadOptions extends AdminOptions {
@@ -22,7 +22,10 @@ export function addReload(program: Command, context: CommandContext): void {
       });
       const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
       if (options.json === true) writeJson(process.stdout, said);
-      else process.stdout.write(`reloaded: ${count(said.zones, "zone")}, ${count(said.endpoints, "endpoint")}\n`);
+      else {
+        process.stdout.write(`reloaded: ${count(said.zones, "zone")}, ${count(said.endpoints, "endpoint")}\n`);
+        for (const pending of said.needRestart ?? []) process.stdout.write(`! ${describePending(pending)}\n`);
+      }
       return EXIT.success;
     }),
   );

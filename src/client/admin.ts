@@ -29,6 +29,8 @@ export interface AdminClientOptions {
   readonly token?: string;
   /** Milliseconds until a reply must be there whole. Default 10,000. */
   readonly timeoutMs?: number;
+  /** What to do when no server is there, as the end of a sentence. Default: start it, or name another place. */
+  readonly remedy?: string;
 }
 
 /** Asks a server's admin API. */
@@ -76,7 +78,7 @@ export function formatAdminAddress(address: AdminAddress): string {
 
 /** Begins with no connection; each question has one of its own. */
 export function createAdminClient(address: AdminAddress, options: AdminClientOptions = {}): AdminClient {
-  const { token, timeoutMs = 10_000 } = options;
+  const { token, timeoutMs = 10_000, remedy } = options;
 
   function send(method: string, path: string, settings: RequestOptions): ClientRequest {
     const headers = {
@@ -100,7 +102,7 @@ export function createAdminClient(address: AdminAddress, options: AdminClientOpt
   function reply(request: ClientRequest, body?: string): Promise<IncomingMessage> {
     return new Promise((done, fail) => {
       request.once("response", done);
-      request.on("error", (error) => fail(unreachable(address, error)));
+      request.on("error", (error) => fail(unreachable(address, error, remedy)));
       request.end(body);
     });
   }
@@ -122,7 +124,7 @@ export function createAdminClient(address: AdminAddress, options: AdminClientOpt
           chunks.push(chunk);
         }
       } catch (error) {
-        throw unreachable(address, error);
+        throw unreachable(address, error, remedy);
       }
       const version = response.headers["livezone-version"];
       return {
@@ -181,9 +183,12 @@ function parseJson(text: string): unknown {
 }
 
 /** Why there is no reply, in one line that names the place. */
-function unreachable(address: AdminAddress, error: unknown): UserError {
+function unreachable(
+  address: AdminAddress,
+  error: unknown,
+  remedy = "is it running? Name another place with --admin SOCKET|URL",
+): UserError {
   const where = formatAdminAddress(address);
-  const remedy = "is it running? Name another place with --admin SOCKET|URL";
   const reasons: Readonly<Record<string, string>> = {
     ENOENT: `there is no socket; ${remedy}`,
     ECONNREFUSED: `nothing listens there; ${remedy}`,

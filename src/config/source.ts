@@ -273,6 +273,16 @@ function syntaxFinding(error: YAMLError, text: string): Finding {
         remedy: "Put the mapping on lines of its own, or the value in double quotes.",
         code,
       };
+    case "MISSING_CHAR":
+    case "BAD_INDENT":
+      if (!/\b(flow|closing|expected)\b/i.test(error.message)) break;
+      return {
+        message: `a bracket or quote is not closed: ${lowerFirst(error.message).slice(0, 160)}.`,
+        remedy: 'Every "[" needs its "]", every "{" its "}", and every quote its second one; count them from here upwards.',
+        code,
+      };
+  }
+  switch (error.code) {
     case "BAD_INDENT":
       return { message: `${lowerFirst(error.message)}.`, remedy: "Check the indentation of this line.", code };
     case "TAG_RESOLVE_FAILED":

@@ -136,7 +136,7 @@ async function ownNameservers(
 }
 
 async function delegationOf(zone: string, input: DoctorInput, ask: Asker): Promise<DelegationFacts> {
-  if (input.parents.length > 0) return collectDelegation(ask, zone, input.parents);
+  if (input.parents.length > 0) return { ...(await collectDelegation(ask, zone, input.parents)), areNamed: true };
   let problem = "There is no resolver to look for the parent zone with.";
   for (const { server } of input.resolvers) {
     const found = await findParents(ask, zone, server, input.parentPort);

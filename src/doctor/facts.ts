@@ -44,6 +44,8 @@ export interface DelegationFacts {
   readonly parents: readonly { readonly server: SocketAddress; readonly heard: Heard }[];
   /** Why no server was found, if none was. */
   readonly problem?: string;
+  /** The user named the servers; else they were looked for. Default false. */
+  readonly areNamed?: boolean;
 }
 
 /** A resolver as clients of this machine, or of another, use it. */

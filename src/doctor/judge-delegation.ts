@@ -58,7 +58,9 @@ function unchecked(facts: DelegationFacts, zone: string): Finding {
     subject: zone,
     evidence: facts.problem ?? list(said),
     meaning: "Whether the parent zone leads to these nameservers is not known.",
-    remedy: "Name a server that is authoritative for the parent zone with --parent ADDRESS.",
+    remedy: facts.areNamed
+      ? "See that what --parent names is authoritative for the zone above, listens there, and may be asked from here."
+      : "Name a server that is authoritative for the parent zone with --parent ADDRESS.",
   };
 }
 

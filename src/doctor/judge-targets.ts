@@ -78,7 +78,7 @@ function covers(pattern: string, name: string): boolean {
 }
 
 function judgeResult(subject: string, endpoint: EndpointConfig, { result }: TargetFacts): Finding[] {
-  const evidence = `The probe found ${result.class}: ${result.reason}.`;
+  const evidence = `The probe found: ${result.reason}.`;
   switch (result.class) {
     case "ok":
       return [];

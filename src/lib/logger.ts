@@ -34,6 +34,8 @@ export function createLogger({
     options,
     pretty({
       colorize: process.env.NO_COLOR === undefined,
+      // Lists stay in the line of their event.
+      singleLine: true,
       translateTime: "HH:MM:ss.l",
       sync: true,
       destination: destination.fd,

@@ -1,5 +1,14 @@
 import type { Control, OverrideOrder, TargetName } from "../admin/control.js";
-import type { AddressView, Change, Drain, EndpointView, OverrideView, TargetView } from "../admin/schemas.js";
+import type {
+  AddressView,
+  Change,
+  Drain,
+  EndpointView,
+  OverrideView,
+  PendingSetting,
+  TargetView,
+} from "../admin/schemas.js";
+import { IN_FLIGHT_MS } from "../health/drain.js";
 import type { Override, OverrideKind, Snapshot, TargetHealth } from "../health/health.js";
 import type { OverrideBook, OverrideRequest } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
@@ -23,6 +32,8 @@ export interface ControlParts {
   lastReload(): { readonly atMs: number; readonly ok: boolean };
   /** @throws ReloadRefusedError */
   reload(): Promise<void>;
+  /** Settings that the last configuration changed and that hold only from the next start. */
+  needRestart(): readonly PendingSetting[];
   /** As {@link Control.leave}. */
   leave(threads: number): Promise<number>;
 }
@@ -55,9 +66,26 @@ export function createControl(parts: ControlParts): Control {
     return safeAtMs === undefined ? {} : { safeAtMs };
   }
 
+  /** @throws UserError if a drain is to end before caches have forgotten the target */
+  function requireLongEnough(name: TargetName, forMs: number): void {
+    const { endpoint } = find(name);
+    const safeAtMs = served.safeAtMs(name.endpoint, name.target);
+    const safeInMs =
+      safeAtMs === undefined ? endpoint.config.ttl * 1000 + IN_FLIGHT_MS : Math.max(0, safeAtMs - clock.wallMs());
+    if (forMs >= safeInMs) return;
+    const seconds = (ms: number) => `${Math.ceil(ms / 100) / 10} s`;
+    throw new UserError(
+      `the drain would end after ${seconds(forMs)}, but caches may hold ${name.target} for ${seconds(safeInMs)}: it would come back before it can be stopped`,
+      "DRAIN_TOO_SHORT",
+    );
+  }
+
   async function set(kind: OverrideKind, name: TargetName, order: OverrideOrder): Promise<Change> {
     find(name);
-    const request: OverrideRequest = { ...name, kind, ...order };
+    const before = overrides.get(name.endpoint, name.target);
+    // Asked for again, for longer, say: why has not changed unless it is said anew.
+    const kept = before?.kind === kind && before.reason !== undefined ? { reason: before.reason } : {};
+    const request: OverrideRequest = { ...name, kind, ...kept, ...order };
     await overrides.set(request);
     return changeTo(name, true);
   }
@@ -90,6 +118,7 @@ export function createControl(parts: ControlParts): Control {
         ready: parts.isReady(),
         isolated: parts.isIsolated(),
         lastReload: parts.lastReload(),
+        needRestart: [...parts.needRestart()],
         zones: served.zones().map(({ zone, serial }) => ({ zone, serial, endpoints: endpoints.get(zone) ?? [] })),
       };
     },
@@ -107,6 +136,7 @@ export function createControl(parts: ControlParts): Control {
       };
     },
     async drain(name, order): Promise<Drain> {
+      if (order.forMs !== undefined) requireLongEnough(name, order.forMs);
       return { ...(await set("drained", name, order)), ...safeAt(name) };
     },
     undrain: (name) => clear(name, ["drained"]),
@@ -115,7 +145,7 @@ export function createControl(parts: ControlParts): Control {
     leave: (threads) => parts.leave(threads),
     async reload() {
       await parts.reload();
-      return { zones: served.zones().length, endpoints: served.endpoints.size };
+      return { zones: served.zones().length, endpoints: served.endpoints.size, needRestart: parts.needRestart() };
     },
   };
 }

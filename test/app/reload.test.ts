@@ -222,3 +222,28 @@ describe("a reload", () => {
     expect(await other.answered()).toEqual(["cp1", "cp2"]);
   });
 });
+
+describe("watch: true", () => {
+  test("reloads by itself: a changed zone, a new one, and one that was wrong at first", async () => {
+    const all = await startTargets(["ready", "ready"]);
+    const [cp1, cp2] = all.targets as [ProbedTarget, ProbedTarget];
+    const port = await freePort();
+    const livezone = await startLivezone({
+      files: {
+        "livezone.yaml": `${mainFile(`127.0.0.1:${port}`)}watch: true\n`,
+        "zones/k8s.yaml": zoneFile(all.port, [cp1]),
+      },
+    });
+    const addresses = (name: string) => askForAddresses({ server: "127.0.0.1", port, name }).catch(() => []);
+
+    livezone.write("zones/k8s.yaml", zoneFile(all.port, [cp1, cp2]));
+    await waitUntil(async () => (await addresses(ENDPOINT)).length === 2, { describe: "two targets" });
+
+    livezone.write("zones/other.yaml", "zone: other.example.test\n");
+    await livezone.waitForLog("reload refused, the old configuration stays");
+    expect(await addresses(ENDPOINT)).toHaveLength(2);
+
+    livezone.write("zones/other.yaml", zoneFile(all.port, [cp1]).replace("k8s.example", "other.example"));
+    await waitUntil(async () => (await addresses("api.other.example.test")).length === 1, { describe: "the new zone" });
+  });
+});

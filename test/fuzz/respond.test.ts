@@ -45,17 +45,22 @@ function checkReply(query: Buffer, reply: Buffer): void {
   if (broken.length > 0) throw new Error(`${broken.join(", ")}: ${query.toString("hex")} → ${reply.toString("hex")}`);
 }
 
-/** A packet that takes longer is tried again, and must not: the processor may have been elsewhere. */
+/** Milliseconds that no packet may take. */
 const SLOW_MS = 10;
 
-/** Sends a packet. @throws Error if it takes longer than {@link SLOW_MS} each of four times */
+/** Sends a packet. @throws Error if it keeps the processor for longer than {@link SLOW_MS}, each of four times */
 function timed(served: ServedZone, query: Buffer): Buffer | undefined {
-  for (let attempt = 0; ; attempt += 1) {
-    const started = performance.now();
-    const reply = served.askRaw(query);
-    if (performance.now() - started < SLOW_MS) return reply;
-    if (attempt === 3) throw new Error(`${query.toString("hex")} takes longer than ${SLOW_MS} ms`);
+  const started = performance.now();
+  const reply = served.askRaw(query);
+  if (performance.now() - started < SLOW_MS) return reply;
+  // Or others had the processor: what counts is the time that it was ours. Garbage is collected in it, too.
+  for (let attempt = 0; attempt < 4; attempt += 1) {
+    const before = process.cpuUsage();
+    served.askRaw(query);
+    const { user, system } = process.cpuUsage(before);
+    if (user + system < SLOW_MS * 1_000) return reply;
   }
+  throw new Error(`${query.toString("hex")} takes longer than ${SLOW_MS} ms`);
 }
 
 function checkControl(served: ServedZone): void {
