@@ -55,7 +55,7 @@ export function addDelegation(program: Command, context: CommandContext): void {
             writeJson(process.stdout, { zone: name, parent, records: delegationRecords(delegation) });
           else process.stdout.write(DELEGATION_FORMATS[options.format].print(delegation));
           return EXIT.success;
-        }),
+        }, options.json),
       );
     });
 }

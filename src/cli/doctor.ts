@@ -44,11 +44,7 @@ export function addDoctor(program: Command, context: CommandContext): void {
     .description("look at the whole chain as a client would: parent zone, nameservers, resolvers, apiservers, files")
     .argument("[name]", "endpoint or zone to look at (default: all of the configuration)")
     .option(...CONFIG_OPTION)
-    .option(
-      "--resolver <address>",
-      "resolver to ask, IP or IP:PORT; may be repeated (default: resolv.conf's)",
-      place,
-    )
+    .option("--resolver <address>", "resolver to ask, IP or IP:PORT; may be repeated (default: resolv.conf's)", place)
     .option("--parent <address>", "server of the parent zone; may be repeated (default: looked for)", place)
     .option("--port <port>", "port of the zone's nameservers", portNumber, DNS_PORT)
     .option("--manifest <file>", "static Pod manifest of a kube-apiserver to judge; may be repeated", collect)

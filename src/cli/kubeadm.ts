@@ -41,7 +41,7 @@ export function addKubeadm(program: Command, context: CommandContext): void {
           if (options.json === true) writeJson(process.stdout, settings);
           else process.stdout.write(clusterConfiguration(settings));
           return EXIT.success;
-        }),
+        }, options.json),
       );
     });
 }

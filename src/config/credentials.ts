@@ -100,6 +100,26 @@ export function checkToken(source: Source, path: Path, file: string, report: Rep
   );
 }
 
+/** Warns of a secret's file that group or others may read. */
+export function checkSecrecy(source: Source, path: Path, file: string, report: Report): void {
+  let mode: number;
+  try {
+    mode = statSync(file).mode & 0o777;
+  } catch {
+    return;
+  }
+  if ((mode & 0o044) === 0) return;
+  const who = (mode & 0o004) === 0 ? "its group" : "everybody on this machine";
+  report(
+    problemAt(source, path, {
+      message: `${formatPath(path)} is ${quote(file)}, which ${who} may read (mode ${mode.toString(8).padStart(4, "0")}): whoever has the token can drain and force targets.`,
+      remedy: "Give the file to the user that livezone runs as, with mode 0600.",
+      code: "CONFIG_TOKEN_FILE_MODE",
+      severity: "warning",
+    }),
+  );
+}
+
 /** A program that a probe runs: found in PATH by its bare name, or executable at an absolute path. */
 export function checkProgram(source: Source, at: Path, program: string, report: Report): void {
   const fault = (why: string, remedy: string) =>

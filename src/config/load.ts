@@ -5,7 +5,7 @@ import type { Problem } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { buildZone, probeLayer, type ZoneDefaults } from "./build-zone.js";
 import type { AdminConfig, Config, ZoneConfig } from "./config.js";
-import { checkToken } from "./credentials.js";
+import { checkSecrecy, checkToken } from "./credentials.js";
 import type { Path } from "./positions.js";
 import { buildQueries } from "./queries.js";
 import { formatPath, quote } from "./quote.js";
@@ -122,6 +122,7 @@ function buildAdmin(source: Source, input: MainInput["admin"], report: Report): 
   if (tokenFile !== undefined) {
     const at = ["admin", "tokenFile"];
     checkToken(source, at, resolve(tokenFile), report);
+    checkSecrecy(source, at, resolve(tokenFile), report);
     if (http === undefined) {
       report(
         problemAt(source, at, {

@@ -273,27 +273,34 @@ function syntaxFinding(error: YAMLError, text: string): Finding {
         remedy: "Put the mapping on lines of its own, or the value in double quotes.",
         code,
       };
-    case "MISSING_CHAR":
-    case "BAD_INDENT":
-      if (!/\b(flow|closing|expected)\b/i.test(error.message)) break;
+    case "UNEXPECTED_TOKEN": {
+      const bracket = /^Unexpected flow-(?:seq|map)-end token.*"(.)"$/.exec(error.message)?.[1];
+      if (bracket === undefined) break;
       return {
-        message: `a bracket or quote is not closed: ${lowerFirst(error.message).slice(0, 160)}.`,
-        remedy: 'Every "[" needs its "]", every "{" its "}", and every quote its second one; count them from here upwards.',
+        message: `${quote(bracket)} closes a bracket that is not open here.`,
+        remedy: "Remove it, or write the opening bracket that belongs to it.",
         code,
       };
-  }
-  switch (error.code) {
-    case "BAD_INDENT":
+    }
+    case "BAD_INDENT": {
+      const bracket = /^Flow .* end with a (.)$/.exec(error.message)?.[1];
+      if (bracket !== undefined) {
+        return {
+          message: `a bracket that was opened before is not closed here: a ${quote(bracket)} is missing, or the line is not indented.`,
+          remedy: 'Check brackets and quotes from here upwards: each "[" needs its "]", each "{" its "}".',
+          code,
+        };
+      }
       return { message: `${lowerFirst(error.message)}.`, remedy: "Check the indentation of this line.", code };
+    }
     case "TAG_RESOLVE_FAILED":
       return { message: "tags are not used here.", remedy: 'Remove the "!…" in front of the value.', code };
-    default:
-      return {
-        message: `YAML cannot be read here: ${lowerFirst(error.message).slice(0, 160)}.`,
-        remedy: "Check quotes, brackets and indentation up to here.",
-        code,
-      };
   }
+  return {
+    message: `YAML cannot be read here: ${lowerFirst(error.message).slice(0, 160)}.`,
+    remedy: "Check quotes, brackets and indentation up to here.",
+    code,
+  };
 }
 
 function lowerFirst(text: string): string {
