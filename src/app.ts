@@ -145,9 +145,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
       for (const fqdn of fqdns) follow(fqdn, snapshot);
     },
     onStall(lengthMs) {
-      const fields = { stalledMs: Math.round(lengthMs) };
-      if (lengthMs >= LOUD_STALL_MS) log.warn(fields, "process stalled");
-      else log.debug(fields, "process stalled");
+      if (lengthMs >= LOUD_STALL_MS) log.warn({ stalledMs: Math.round(lengthMs) }, "process stalled");
     },
     onResult(report) {
       const { result, lagMs } = report;
