@@ -17,7 +17,7 @@ interface DelegationOptions {
   readonly config?: string;
   readonly format: DelegationFormat;
   readonly parent?: string;
-  readonly address: readonly GivenAddress[];
+  readonly address?: readonly GivenAddress[];
   readonly ttl: number;
   readonly json?: true;
 }
@@ -40,7 +40,7 @@ export function addDelegation(program: Command, context: CommandContext): void {
       new Option("--format <format>", "how to print it").choices(Object.keys(DELEGATION_FORMATS)).default("bind"),
     )
     .option("--parent <zone>", "zone that holds the delegation (default: the zone without its first label)", zoneName)
-    .option("--address <name=ip>", "address of a nameserver outside the zone; may be repeated", givenAddress, [])
+    .option("--address <name=ip>", "address of a nameserver outside the zone; may be repeated", givenAddress)
     .option("--ttl <seconds>", "TTL of the delegation's records", wholeSeconds, DEFAULT_TTL)
     .option("--json", "print the records as JSON")
     .addHelpText("after", `\nFormats:\n${formats.join("\n")}`)
@@ -78,7 +78,7 @@ function some(names: readonly string[]): string {
   return `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
 }
 
-function delegationOf({ zone, nameservers }: ZoneConfig, { parent, ttl, address }: DelegationOptions): Delegation {
+function delegationOf({ zone, nameservers }: ZoneConfig, { parent, ttl, address = [] }: DelegationOptions): Delegation {
   const above = parent ?? (zone.includes(".") ? zone.slice(zone.indexOf(".") + 1) : ".");
   if (above !== "." && !zone.endsWith(`.${above}`)) {
     throw new UserError(`${zone} does not lie in ${above}`, "PARENT_NOT_ABOVE");
@@ -95,7 +95,7 @@ function delegationOf({ zone, nameservers }: ZoneConfig, { parent, ttl, address 
   };
 }
 
-function givenAddress(text: string, previous: readonly GivenAddress[]): GivenAddress[] {
+function givenAddress(text: string, previous: readonly GivenAddress[] = []): GivenAddress[] {
   const [name = "", literal] = text.split("=", 2);
   const parsedName = parseName(name, "hostname");
   const parsed = parseAddress(literal);

@@ -1,5 +1,5 @@
 import type { AddressView, EndpointView, OverrideView, Status, TargetDetail, TargetView } from "../admin/schemas.js";
-import { formatAge, formatTime, type Palette, plain } from "./output.js";
+import { describePending, formatAge, formatTime, type Palette, plain } from "./output.js";
 
 /** How a table is drawn. */
 export interface TableOptions {
@@ -13,9 +13,15 @@ type Paint = (text: string) => string;
 /** A cell: its text and how it is painted. */
 type Cell = readonly [text: string, paint?: Paint];
 
-const TITLES = ["ENDPOINT", "TARGET", "ADDRESS", "HEALTH", "ANSWERED", "OVERRIDE", "SINCE", "REASON"];
+const TITLES = ["ENDPOINT", "TARGET", "ADDRESS", "HEALTH", "SINCE", "ANSWERED", "OVERRIDE", "OPERATOR", "LAST PROBE"];
 
 const GAP = "  ";
+
+/** Targets that one line names. */
+const MAX_NAMED = 5;
+
+/** Characters of an operator's reason that are shown beside the last probe's on a terminal. */
+const MAX_OPERATOR = 24;
 
 /** The table of `livezone status`: what is wrong first, then a line for each address. */
 export function statusTable(status: Status, { palette, width }: TableOptions): string {
@@ -50,10 +56,11 @@ function addressCells(
   return [
     [address],
     [health, paint],
+    [formatAge(nowMs - sinceMs), palette.soft],
     answered ? ["yes"] : ["no", palette.soft],
     operatorCell(override, held, nowMs, palette),
-    [formatAge(nowMs - sinceMs), palette.soft],
-    [plain(reasonOf(last?.reason, override))],
+    [plain(operatorOf(override))],
+    [plain(last?.reason ?? "no result yet")],
   ];
 }
 
@@ -73,12 +80,11 @@ function overrideWord({ kind, expiresAtMs }: OverrideView, nowMs: number): strin
   return expiresAtMs === undefined ? kind : `${kind} (${formatAge(expiresAtMs - nowMs)} left)`;
 }
 
-/** What the probe said, and what the operator did. */
-function reasonOf(probed: string | undefined, override: OverrideView | undefined): string {
-  const said = probed ?? "no result yet";
-  if (override === undefined) return said;
-  const by = override.author === undefined ? "" : ` (${override.author})`;
-  return override.reason === undefined ? `${said}${by}` : `${said}; ${override.reason}${by}`;
+/** Why the override is there, and whose it is. */
+function operatorOf(override: OverrideView | undefined): string {
+  const { reason, author } = override ?? {};
+  if (reason === undefined && author === undefined) return "-";
+  return [reason, author === undefined ? undefined : `(${author})`].filter((part) => part !== undefined).join(" ");
 }
 
 function summary(status: Status, endpoints: readonly EndpointView[], palette: Palette): string {
@@ -96,8 +102,16 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   if (!status.lastReload.ok) {
     lines.push(`! the reload at ${formatTime(status.lastReload.atMs)} was refused: the configuration before it holds`);
   }
-  for (const { endpoint, mode, upTargets, minHealthy, answers } of endpoints) {
-    if (mode === "healthy") continue;
+  for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
+  for (const { endpoint, mode, upTargets, minHealthy, answers, targets } of endpoints) {
+    if (mode === "healthy") {
+      const troubled = targets.flatMap(troubleOf);
+      if (troubled.length === 0) continue;
+      const named = troubled.slice(0, MAX_NAMED).join(", ");
+      const more = troubled.length > MAX_NAMED ? ` and ${troubled.length - MAX_NAMED} more` : "";
+      lines.push(`! ${endpoint}: ${upTargets} of ${targets.length} targets up: ${named}${more}`);
+      continue;
+    }
     const up = `${upTargets} target${upTargets === 1 ? "" : "s"} up, ${minHealthy} needed`;
     if (mode === "none") lines.push(`! ${endpoint} is empty: ${up}; it answers nothing`);
     else lines.push(`! ${endpoint} fails open: ${up}; it answers ${answers.length} by whenAllDown`);
@@ -105,7 +119,17 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   return lines;
 }
 
-/** Columns as wide as their widest cell; the last one is cut to what the terminal has left. */
+/** What keeps a target from being up on all its addresses, unless an operator has said what to take it for. */
+function troubleOf({ id, override, addresses }: TargetView): string[] {
+  if (override !== undefined) return [];
+  const isWhole = addresses.every(({ health }) => health === addresses[0]?.health);
+  const shown = isWhole ? addresses.slice(0, 1) : addresses;
+  return shown.flatMap(({ address, health }) =>
+    health === "up" ? [] : [isWhole ? `${id} is ${health}` : `${id} is ${health} at ${address}`],
+  );
+}
+
+/** Columns as wide as their widest cell; on a terminal the last two, which hold prose, are cut to what it has. */
 function layOut(rows: readonly Cell[][], palette: Palette, width: number | undefined): string[] {
   const titles = TITLES.map((title): Cell => [title, palette.soft]);
   const widths = TITLES.map((title) => title.length);
@@ -113,13 +137,15 @@ function layOut(rows: readonly Cell[][], palette: Palette, width: number | undef
     for (const [column, [text]] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, text.length);
   }
   const last = TITLES.length - 1;
+  if (width !== undefined) widths[last - 1] = Math.min(widths[last - 1] ?? 0, MAX_OPERATOR);
   const before = widths.slice(0, last).reduce((sum, one) => sum + one + GAP.length, 0);
   const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(8, width - before);
   // Thousands of rows: plain loops.
   const line = (cells: readonly Cell[]): string => {
     let text = "";
     for (const [column, [content, paint]] of cells.entries()) {
-      const fitting = column === last && content.length > room ? `${content.slice(0, room - 1)}…` : content;
+      const most = column === last ? room : (widths[column] ?? 0);
+      const fitting = content.length > most ? `${content.slice(0, most - 1)}…` : content;
       text += paint === undefined ? fitting : paint(fitting);
       if (column < last) text += " ".repeat((widths[column] ?? 0) - fitting.length + GAP.length);
     }
