@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ReloadRefusedError } from "./admin/control.js";
-import { createMetrics, type MetricsSource, type TargetRow } from "./admin/metrics.js";
+import { createMetrics, type MetricsSource } from "./admin/metrics.js";
 import type { Answerable } from "./health/answerable.js";
 import { createCertificateWatch } from "./health/certificates.js";
 import type { Snapshot } from "./health/health.js";
@@ -11,12 +11,13 @@ import { createProbeFiles } from "./health/probes/files.js";
 import { createRunProbe } from "./health/probes/probe.js";
 import { createOpenTripwire } from "./health/probes/tripwire.js";
 import { systemClock } from "./lib/clock.js";
+import { coalesce } from "./lib/coalesce.js";
 import { formatProblem, messageOf } from "./lib/errors.js";
 import { formatAddress, type SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
 import { VERSION } from "./lib/version.js";
 import { ConfigurationError, type Prepared, prepare } from "./prepare.js";
-import { createServedEndpoints, isAnswerable, type ServedEndpoints } from "./serving/endpoints.js";
+import { createServedEndpoints } from "./serving/endpoints.js";
 import {
   labelsOf,
   logCertificate,
@@ -27,6 +28,7 @@ import {
   logStateAlarm,
   logTransition,
 } from "./serving/events.js";
+import { describeEndpoints, describeTargets } from "./serving/gauges.js";
 import { createOperating } from "./serving/operating.js";
 import { createRemembering, describeHealth } from "./serving/remembering.js";
 import { pendingSettings } from "./serving/restart.js";
@@ -48,7 +50,11 @@ const LEAVE_REPLY_MS = 100;
 const LOUD_STALL_MS = 1_000;
 
 /** Milliseconds that a predecessor gets to close its admin listeners once it has left. */
-const PREDECESSOR_CLOSES_MS = 5_000;
+const PREDECESSOR_CLOSES_MS = 2_000;
+
+/** Milliseconds between tries to open an admin listener: at first, and later on. */
+const ADMIN_RETRY_QUICK_MS = 50;
+const ADMIN_RETRY_MS = 2_000;
 
 /** A server on the same port that this one takes over from. */
 export interface Predecessor {
@@ -56,9 +62,9 @@ export interface Predecessor {
    * Makes it leave the port to the sockets of this process, which listen already.
    *
    * @param threads of this process
-   * @returns the threads it had, once it has answered everything
+   * @returns the threads it had, once it has answered everything; undefined if it has gone without saying
    */
-  leave(threads: number): Promise<number>;
+  leave(threads: number): Promise<number | undefined>;
 }
 
 /** A running server. */
@@ -106,6 +112,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
   logProblems(log, prepared.warnings);
 
   let isReady = false;
+  let isStopping = false;
   let haveLeft: () => void = () => {};
   const left = new Promise<void>((resolve) => {
     haveLeft = resolve;
@@ -137,7 +144,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
     openTripwire: createOpenTripwire(files),
     recall: remembering.recall,
     onIsolation(isolated) {
-      serveTerms(prepared, isolated);
+      answering.serve(termsOf(prepared, isolated));
       logIsolation(log, isolated);
       operating.isolationChanged(isolated);
     },
@@ -236,18 +243,18 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
     };
   }
 
-  /** Tells the threads whom to answer, and whether answers are those of before. */
-  function serveTerms({ config }: Prepared, isStale: boolean): void {
+  /** What the threads are told of whom to answer, and whether answers are those of before. @throws UserError */
+  function termsOf({ config }: Prepared, isStale: boolean): ReturnType<typeof serviceTerms> {
     // Threads are as many as at the start.
     const terms = { ...config, workers: started.workers };
-    answering.serve(serviceTerms(terms, { transport: answering.transport, randomSecret: cookieSecret, isStale }));
+    return serviceTerms(terms, { transport: answering.transport, randomSecret: cookieSecret, isStale });
   }
 
   const watch = createConfigWatch(clock, () => void reload());
 
   /** Brings monitor and answers to a configuration that is known to be good. */
   function apply(next: Prepared): void {
-    serveTerms(next, monitor.isolated);
+    answering.serve(termsOf(next, monitor.isolated));
     monitor.configure(next.config.zones.flatMap((zone) => zone.endpoints));
     const snapshot = monitor.snapshot();
     answering.load(served.replace(next, snapshot));
@@ -303,25 +310,38 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
   async function takeOver({ leave }: Predecessor): Promise<void> {
     const { listen, admin } = prepared.config;
     await answering.listen(listen, true);
-    answering.settle(await leave(answering.threads));
-    const deadlineMs = clock.monotonicMs() + PREDECESSOR_CLOSES_MS;
-    for (;;) {
+    answering.settle((await leave(answering.threads)) ?? answering.threads);
+    // From here on nobody else answers: whatever is wrong with the admin listeners must not end this process.
+    await openAdmin(admin, PREDECESSOR_CLOSES_MS);
+    log.info({ listen: answering.addresses.map(formatAddress) }, "took the port over");
+  }
+
+  /** Opens the admin listeners, if need be later: tries quickly for a while, then says so and goes on slowly. */
+  async function openAdmin(admin: Prepared["config"]["admin"], quicklyMs: number): Promise<void> {
+    const loudMs = clock.monotonicMs() + quicklyMs;
+    while (!isStopping) {
       try {
-        await operating.listen(admin);
-        break;
+        return await operating.listen(admin);
       } catch (error) {
-        if (clock.monotonicMs() > deadlineMs) throw error;
-        await new Promise<void>((resolve) => setTimeout(resolve, 50));
+        if (clock.monotonicMs() >= loudMs) {
+          log.error({ error: messageOf(error) }, "admin listener not open, trying again");
+          clock.after(ADMIN_RETRY_MS, () => void openAdmin(admin, 0));
+          return;
+        }
+        await new Promise<void>((resolve) => void clock.after(ADMIN_RETRY_QUICK_MS, resolve));
       }
     }
-    log.info({ listen: answering.addresses.map(formatAddress) }, "took the port over");
   }
 
   /** @returns what is wrong, as printed; empty when the configuration was taken */
   async function takeReload(): Promise<readonly string[]> {
+    if (isStopping) return ["the server is stopping"];
     try {
       const next = prepare(file);
+      // What can fail comes first, so that a configuration is taken as a whole or not at all.
+      termsOf(next, monitor.isolated);
       await answering.listen(next.config.listen);
+      if (isStopping) return ["the server is stopping"];
       apply(next);
       logProblems(log, next.warnings);
       prepared = next;
@@ -344,14 +364,10 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
     }
   }
 
-  // One at a time: a second signal during a reload waits for the first.
-  let reloading: Promise<readonly string[]> = Promise.resolve([]);
-  function reload(): Promise<readonly string[]> {
-    reloading = reloading.then(takeReload);
-    return reloading;
-  }
+  const reload = coalesce(takeReload);
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
+    isStopping = true;
     watch.stop();
     monitor.stop();
     await overrides.stop();
@@ -387,30 +403,4 @@ async function firstRound(monitor: HealthMonitor): Promise<boolean> {
     systemClock.after(FIRST_ROUND_LIMIT_MS, () => resolve(false));
   });
   return Promise.race([monitor.firstRound.then(() => true), limit]);
-}
-
-function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {
-  for (const [fqdn, served] of endpoints) {
-    for (const { id, addresses, override } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
-      for (const { address, health, last } of addresses) {
-        yield {
-          ...labelsOf(served, id, address),
-          isUp: health === "up",
-          isAnswerable: isAnswerable(served.answerable, id, address),
-          ...(override === undefined ? {} : { override: override.kind }),
-          ...(last?.certificateExpiryMs === undefined ? {} : { certificateExpiryMs: last.certificateExpiryMs }),
-        };
-      }
-    }
-  }
-}
-
-function describeEndpoints({ endpoints }: ServedEndpoints): ReturnType<MetricsSource["endpoints"]> {
-  return [...endpoints.values()].map(({ zone, config, answerable }) => ({
-    zone: zone.zone,
-    endpoint: config.name,
-    answerableTargets: new Set(answerable.addresses.map(({ target }) => target)).size,
-    isFailOpen: answerable.mode === "fail-open",
-    targets: config.targets.length,
-  }));
 }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { OverrideKind, ResultClass } from "../health/health.js";
+import { lostLogLines } from "../lib/logger.js";
 import type { QueryTotals } from "../query/counters.js";
 import { rcodeText } from "../wire/constants.js";
 
@@ -113,6 +114,9 @@ export function createMetrics(
   mirrored("livezone_dns_dropped_total", "Messages that got no reply.", ["reason"], () =>
     source.queryTotals().dropped.map(({ reason, count }) => ({ labels: { reason }, value: count })),
   );
+  mirrored("livezone_log_lines_lost_total", "Log lines that could not be written.", [], () => [
+    { labels: {}, value: lostLogLines() },
+  ]);
   mirrored("livezone_dns_truncated_total", "Responses sent with TC, to be asked again over TCP.", [], () => [
     { labels: {}, value: source.queryTotals().truncated },
   ]);

@@ -5,7 +5,12 @@ import { type Command, InvalidArgumentError } from "commander";
 import { type App, startApp } from "../app.js";
 import { ask } from "../client/ask.js";
 import { parseListenAddress } from "../config/address.js";
-import { type Apiserver, type ApiserverOptions, startApiserver } from "../demo/apiserver-process.js";
+import {
+  type Apiserver,
+  type ApiserverOptions,
+  type ApiserverState,
+  startApiserver,
+} from "../demo/apiserver-process.js";
 import { createAuthority } from "../demo/certificates.js";
 import { type DemoAction, readKeys, selectedAfter } from "../demo/keys.js";
 import {
@@ -18,7 +23,7 @@ import {
   renderScreen,
 } from "../demo/screen.js";
 import { DEMO_ENDPOINT, DEMO_TARGETS, prepareDemo } from "../demo/setup.js";
-import { EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../demo/story.js";
+import { type DemoDeed, EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../demo/story.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { createLogger } from "../lib/logger.js";
@@ -26,6 +31,9 @@ import { type CommandContext, EXIT } from "./exit.js";
 
 /** How often the name is asked and the screen drawn, milliseconds: the precision of the times shown. */
 const ASK_EVERY_MS = 50;
+
+/** Octets of the path of a Unix socket that every system takes. */
+const MAX_SOCKET_PATH = 100;
 
 interface DemoOptions {
   readonly listen: string;
@@ -39,7 +47,7 @@ export function addDemo(program: Command, context: CommandContext): void {
     .command("demo")
     .description("run everything on loopback, with three stand-in apiservers to crash, hang and revive")
     .option("--listen <address>", "where DNS is served", socketAddress, "127.0.0.1:5300")
-    .option("--http <address>", "where metrics are served", socketAddress, "127.0.0.1:9853")
+    .option("--http <address>", "where the status page and metrics are served", socketAddress, "127.0.0.1:9853")
     .option("--apiserver-port <port>", "port of the stand-ins", portNumber, 16_443)
     .action(async (options: DemoOptions) => {
       context.exit(await demo(options));
@@ -65,6 +73,8 @@ async function demo(options: DemoOptions): Promise<number> {
   const apiservers: Apiserver[] = [];
   let app: App | undefined;
   try {
+    const socket = join(folder, "admin.sock");
+    const adminSocket = Buffer.byteLength(socket) <= MAX_SOCKET_PATH ? socket : undefined;
     const authority = await createAuthority();
     const certificate = await authority.issue({ names: [DEMO_ENDPOINT] });
     const { configFile, apiserverPort } = await prepareDemo({
@@ -72,6 +82,7 @@ async function demo(options: DemoOptions): Promise<number> {
       caPem: authority.caPem,
       listen: options.listen,
       adminHttp: options.http,
+      ...(adminSocket === undefined ? {} : { adminSocket }),
       apiserverPort: options.apiserverPort,
     });
     for (const { address } of DEMO_TARGETS)
@@ -79,7 +90,7 @@ async function demo(options: DemoOptions): Promise<number> {
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     app = await startApp({ file: configFile, log: createLogger({ level: isTerminal ? "silent" : "info" }) });
     await Promise.race([app.ready, ending.begun]);
-    await play(app, apiservers, isTerminal, ending);
+    await play(app, apiservers, isTerminal, adminSocket, ending);
     return EXIT.success;
   } finally {
     await app?.stop();
@@ -114,17 +125,38 @@ async function startStandIn(options: ApiserverOptions): Promise<Apiserver> {
   }
 }
 
+/** What a deed makes of a stand-in. */
+const OUTCOMES: Readonly<Record<DemoDeed, ApiserverState>> = {
+  crash: "crashed",
+  hang: "hung",
+  unready: "unready",
+  revive: "running",
+};
+
+const KEYS_EXPLAINED =
+  "c: it is gone. h: it does not answer. u: it says it is not ready. r: it works again. Tab: next.";
+
+function isDeed(action: DemoAction): action is { readonly kind: DemoDeed } {
+  return Object.hasOwn(OUTCOMES, action.kind);
+}
+
 /** Asks, draws and obeys until told to stop. */
 async function play(
   app: App,
   apiservers: readonly Apiserver[],
   isTerminal: boolean,
+  adminSocket: string | undefined,
   { begun, begin }: Ending,
 ): Promise<void> {
   const server = app.listen[0] as SocketAddress;
   let story: Story = EMPTY_STORY;
   let answer: DemoAnswer | undefined;
   let selected = 0;
+  let hint: string | undefined;
+  const http = app.http === undefined ? undefined : `http://${formatAddress(app.http)}`;
+  // By the socket everything may be done, by HTTP only looked at.
+  const place = adminSocket ?? http;
+  const command = place === undefined ? undefined : `livezone status --admin ${place}`;
 
   const targets = (): DemoTarget[] => {
     const health = app.snapshot().endpoints.get(DEMO_ENDPOINT)?.targets ?? [];
@@ -146,7 +178,9 @@ async function play(
       {
         name: DEMO_ENDPOINT,
         ...server,
-        ...(app.http === undefined ? {} : { statusUrl: `http://${formatAddress(app.http)}/metrics` }),
+        ...(http === undefined ? {} : { statusUrl: `${http}/` }),
+        ...(command === undefined ? {} : { command }),
+        ...(hint === undefined ? {} : { hint }),
         nowMs: Date.now(),
         targets: targets(),
         selected,
@@ -154,7 +188,7 @@ async function play(
         failOpen: app.answerable(DEMO_ENDPOINT)?.mode === "fail-open",
         events: story.events,
       },
-      { width: process.stdout.columns, colour: process.env.NO_COLOR === undefined },
+      { width: process.stdout.columns, height: process.stdout.rows, colour: process.env.NO_COLOR === undefined },
     );
     process.stdout.write(paint(screen));
   };
@@ -177,7 +211,14 @@ async function play(
     selected = selectedAfter(selected, action, DEMO_TARGETS.length);
     const apiserver = apiservers[selected];
     const target = DEMO_TARGETS[selected];
-    if (apiserver === undefined || target === undefined || action.kind === "select" || action.kind === "move") return;
+    hint = undefined;
+    if (action.kind === "help") hint = KEYS_EXPLAINED;
+    else if (action.kind === "unknown") hint = "That key does nothing here; ? says what the others do.";
+    if (apiserver === undefined || target === undefined || !isDeed(action)) return;
+    if (apiserver.state === OUTCOMES[action.kind]) {
+      hint = `${target.id} is ${apiserver.state} already.`;
+      return;
+    }
     story = noteDeed(story, target.id, action.kind, Date.now());
     if (action.kind === "crash") await apiserver.crash();
     else if (action.kind === "hang") apiserver.hang();
@@ -186,7 +227,11 @@ async function play(
   };
 
   if (isTerminal) process.stdout.write(ENTER_SCREEN);
-  else process.stdout.write(`livezone demo: try  dig @${server.address} -p ${server.port} ${DEMO_ENDPOINT}\n`);
+  else {
+    process.stdout.write(`livezone demo: try  dig @${server.address} -p ${server.port} ${DEMO_ENDPOINT}\n`);
+    if (command !== undefined) process.stdout.write(`livezone demo: or   ${command}\n`);
+    if (http !== undefined) process.stdout.write(`livezone demo: or look at ${http}/\n`);
+  }
   const stopReading = readKeys(process.stdin, (action) => {
     // One that cannot be carried out (hung, its port taken meanwhile) changes nothing; the table shows what is.
     act(action)

@@ -1,11 +1,18 @@
 import type { Command } from "commander";
 import { type AppOptions, type Predecessor, startApp } from "../app.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
-import { createLogger, type Logger } from "../lib/logger.js";
+import { createLogger, flushLogger, type Logger } from "../lib/logger.js";
 import { prepare } from "../prepare.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { refusingProblems } from "./problems.js";
+import { holdSignals } from "./signals.js";
+
+/** Milliseconds a server may take to leave: it drains each thread, and gives TCP clients 3 s. */
+const LEAVE_WITHIN_MS = 30_000;
+
+/** Milliseconds after which a stopped server ends, whatever is still under way. */
+const EXIT_WITHIN_MS = 100;
 
 interface ServeOptions {
   readonly config?: string;
@@ -26,26 +33,25 @@ export function addServe(program: Command, context: CommandContext): void {
 }
 
 async function serve(file: string, isTakeover: boolean): Promise<number> {
+  const signals = holdSignals();
   const { config } = prepare(file);
   const log = createLogger({ level: config.log.level });
   const predecessor = isTakeover ? await findPredecessor(config.admin.socket, log) : undefined;
   const options: AppOptions = { file, log, ...(predecessor === undefined ? {} : { predecessor }) };
   const app = await startApp(options);
-  const reload = (): void => void app.reload();
-  process.on("SIGHUP", reload);
-  const signalled = new Promise<string>((resolve) => {
-    for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, resolve);
-  });
+  signals.onReload(() => void app.reload());
   const failed = new Promise<never>((_, reject) => {
     app.ready.catch(reject);
   });
   try {
-    const signal = await Promise.race([signalled, app.left.then(() => "left"), failed]);
+    const signal = await Promise.race([signals.ended, app.left.then(() => "left"), failed]);
     log.info(signal === "left" ? {} : { signal }, "stopping");
     return EXIT.success;
   } finally {
-    process.off("SIGHUP", reload);
     await app.stop();
+    await flushLogger(log);
+    // A line that nobody reads is still being written, which would keep the process alive.
+    setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
   }
 }
 
@@ -60,21 +66,30 @@ async function findPredecessor(socket: string | undefined, log: Logger): Promise
   const { createAdminClient } = await import("../client/admin.js");
   const { askAdmin, author } = await import("./admin.js");
   const { leaveSchema, statusSchema } = await import("../admin/schemas.js");
-  const client = createAdminClient({ kind: "socket", path: socket });
-  try {
-    await askAdmin(client, statusSchema, "GET", "/api/v1/status");
-  } catch (error) {
-    if (codeOf(error) !== "ADMIN_UNREACHABLE") throw error;
-    log.info({ socket, error: messageOf(error) }, "nobody to take over from");
+  const client = createAdminClient({ kind: "socket", path: socket }, { timeoutMs: LEAVE_WITHIN_MS });
+  async function isReachable(): Promise<boolean> {
+    try {
+      await askAdmin(client, statusSchema, "GET", "/api/v1/status");
+      return true;
+    } catch (error) {
+      if (codeOf(error) !== "ADMIN_UNREACHABLE") throw error;
+      return false;
+    }
+  }
+  if (!(await isReachable())) {
+    log.info({ socket }, "nobody to take over from");
     return undefined;
   }
   return {
     async leave(threads) {
-      const { threads: before } = await askAdmin(client, leaveSchema, "POST", "/api/v1/leave", {
-        threads,
-        author: author(),
-      });
-      return before;
+      try {
+        const said = await askAdmin(client, leaveSchema, "POST", "/api/v1/leave", { threads, author: author() });
+        return said.threads;
+      } catch (error) {
+        if (await isReachable()) throw error;
+        log.warn({ error: messageOf(error) }, "the server before is gone without saying");
+        return undefined;
+      }
     },
   };
 }

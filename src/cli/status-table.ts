@@ -20,8 +20,8 @@ const GAP = "  ";
 /** Targets that one line names. */
 const MAX_NAMED = 5;
 
-/** Characters of an operator's reason that are shown beside the last probe's on a terminal. */
-const MAX_OPERATOR = 24;
+/** Characters that each column of prose gets at least on a terminal. */
+const MIN_PROSE = 4;
 
 /** The table of `livezone status`: what is wrong first, then a line for each address. */
 export function statusTable(status: Status, { palette, width }: TableOptions): string {
@@ -137,17 +137,23 @@ function layOut(rows: readonly Cell[][], palette: Palette, width: number | undef
     for (const [column, [text]] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, text.length);
   }
   const last = TITLES.length - 1;
-  if (width !== undefined) widths[last - 1] = Math.min(widths[last - 1] ?? 0, MAX_OPERATOR);
-  const before = widths.slice(0, last).reduce((sum, one) => sum + one + GAP.length, 0);
-  const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(8, width - before);
+  if (width !== undefined) {
+    const before = widths.slice(0, last - 1).reduce((sum, one) => sum + one + GAP.length, 0);
+    const room = Math.max(2 * MIN_PROSE, width - before - GAP.length);
+    // One character where nobody has said anything.
+    const longest = rows.reduce((most, row) => Math.max(most, row[last - 1]?.[0].length ?? 0), 1);
+    const operator = Math.min(longest, Math.max(MIN_PROSE, Math.floor(room / 2)));
+    widths[last - 1] = operator;
+    widths[last] = Math.min(widths[last] ?? 0, room - operator);
+  }
   // Thousands of rows: plain loops.
   const line = (cells: readonly Cell[]): string => {
     let text = "";
     for (const [column, [content, paint]] of cells.entries()) {
-      const most = column === last ? room : (widths[column] ?? 0);
-      const fitting = content.length > most ? `${content.slice(0, most - 1)}…` : content;
+      const most = widths[column] ?? 0;
+      const fitting = content.length > most ? `${content.slice(0, most - 1)}${most > 1 ? "…" : ""}` : content;
       text += paint === undefined ? fitting : paint(fitting);
-      if (column < last) text += " ".repeat((widths[column] ?? 0) - fitting.length + GAP.length);
+      if (column < last) text += " ".repeat(most - fitting.length + GAP.length);
     }
     return text.trimEnd();
   };

@@ -8,7 +8,11 @@ export type DemoAction =
   | { readonly kind: "move"; readonly by: 1 | -1 }
   /** Do this to the selected target. */
   | { readonly kind: "crash" | "hang" | "unready" | "revive" }
-  | { readonly kind: "quit" };
+  | { readonly kind: "quit" }
+  /** Say what the keys do. */
+  | { readonly kind: "help" }
+  /** A key that means nothing here. */
+  | { readonly kind: "unknown" };
 
 const ACTIONS: ReadonlyMap<string, DemoAction> = new Map([
   ["c", { kind: "crash" }],
@@ -16,6 +20,7 @@ const ACTIONS: ReadonlyMap<string, DemoAction> = new Map([
   ["u", { kind: "unready" }],
   ["r", { kind: "revive" }],
   ["q", { kind: "quit" }],
+  ["?", { kind: "help" }],
   // Raw mode delivers Ctrl-C and Ctrl-D as characters instead of a signal and an end.
   ["\x03", { kind: "quit" }],
   ["\x04", { kind: "quit" }],
@@ -63,10 +68,7 @@ export interface KeyInput extends EventEmitter {
 export function readKeys(input: KeyInput, onAction: (action: DemoAction) => void): () => void {
   if (!input.isTTY) return () => {};
   const onData = (chunk: string) => {
-    for (const key of splitKeys(chunk)) {
-      const action = keyAction(key);
-      if (action !== undefined) onAction(action);
-    }
+    for (const key of splitKeys(chunk)) onAction(keyAction(key) ?? { kind: "unknown" });
   };
   input.setEncoding("utf8");
   input.setRawMode?.(true);

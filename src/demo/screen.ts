@@ -42,12 +42,18 @@ export interface DemoState {
   readonly failOpen: boolean;
   /** Oldest first. */
   readonly events: readonly DemoEvent[];
+  /** A command that looks at the server; absent = none. */
+  readonly command?: string;
+  /** A word on the key that was pressed last; absent = none. */
+  readonly hint?: string;
 }
 
 /** How to draw. */
 export interface ScreenOptions {
   /** Columns; longer lines are cut. Default 80. */
   readonly width?: number;
+  /** Lines; what matters least is left out. Default: as many as there are. */
+  readonly height?: number;
   /** Newest events shown. Default 8. */
   readonly events?: number;
   /** ANSI colours. Default false. */
@@ -91,21 +97,43 @@ const APISERVER_STYLE: Readonly<Record<ApiserverState, Style>> = {
   stopped: "red",
 };
 
-/** The demo's screen: lines separated by `\n`, none longer than the width. */
+/** The demo's screen: lines separated by `\n`, none longer than the width and no more than the height. */
 export function renderScreen(state: DemoState, options: ScreenOptions = {}): string {
-  const { width = 80, events = 8, colour = false } = options;
-  const lines: readonly Span[][] = [
-    title(state),
-    [],
-    ...table(state),
-    [],
-    ...answerLines(state),
-    [],
-    ...eventLines(state.events.slice(-events)),
-    [],
-    keyHelp(state.targets.length),
+  const { width = 80, height = Number.POSITIVE_INFINITY, events = 8, colour = false } = options;
+  const blank: Line = { spans: [], rank: 5.035 };
+  const happened = eventLines(state.events.slice(-events));
+  const lines: readonly Line[] = [
+    { spans: title(state), rank: 4 },
+    blank,
+    ...table(state, width).map((spans, index): Line => ({ spans, rank: index === 0 ? 3 : 0 })),
+    blank,
+    ...answerLines(state, width),
+    blank,
+    ...happened.map((spans, index): Line => ({ spans, rank: eventRank(happened.length - 1 - index) })),
+    state.hint === undefined ? blank : { spans: [[state.hint, "yellow"]], rank: 2 },
+    { spans: keyHelp(state.targets.length, width), rank: 1 },
   ];
-  return lines.map((spans) => renderLine(spans, width, colour)).join("\n");
+  return fitting(lines, height)
+    .map(({ spans }) => renderLine(spans, width, colour))
+    .join("\n");
+}
+
+/** The newest event tells more than how to ask, the older ones less, and past the fourth less than an empty line. */
+function eventRank(newer: number): number {
+  return newer === 0 ? 4.1 : 5 + newer / 100;
+}
+
+/** A line, and how soon it is left out of a screen that is too low: the highest rank first. */
+interface Line {
+  readonly spans: readonly Span[];
+  readonly rank: number;
+}
+
+function fitting(lines: readonly Line[], height: number): readonly Line[] {
+  const left = lines.map((_, index) => index);
+  const worst = left.toSorted((a, b) => (lines[b]?.rank ?? 0) - (lines[a]?.rank ?? 0));
+  const dropped = new Set(worst.slice(0, Math.max(0, lines.length - Math.max(1, height))));
+  return lines.filter((_, index) => !dropped.has(index));
 }
 
 /** One event as a line, for a demo without a terminal. */
@@ -119,7 +147,21 @@ function title({ name, address, port, statusUrl }: DemoState): Span[] {
 
 const HEADINGS = ["", "target", "address", "health", "since", "apiserver", "last probe"];
 
-function table({ targets, selected, nowMs }: DemoState): Span[][] {
+/** Columns that a narrow screen does without, in the order in which they go. */
+const SPARE = ["last probe", "since", "address"];
+
+function table(state: DemoState, width: number): Span[][] {
+  const spare = new Set<string>();
+  for (;;) {
+    const { spans, needed } = tableWith(state, spare);
+    const next = SPARE.find((heading) => !spare.has(heading));
+    if (needed <= width || next === undefined) return spans;
+    spare.add(next);
+  }
+}
+
+/** The table without some columns, and the width it needs for all but prose. */
+function tableWith({ targets, selected, nowMs }: DemoState, without: ReadonlySet<string>) {
   const rows = targets.map((target, i): [string, Style][] => [
     [`${i === selected ? ">" : " "} ${i + 1}`, i === selected ? "bold" : "plain"],
     [target.id, i === selected ? "bold" : "plain"],
@@ -129,21 +171,49 @@ function table({ targets, selected, nowMs }: DemoState): Span[][] {
     [target.apiserver, APISERVER_STYLE[target.apiserver]],
     [target.reason ?? "not probed yet", "dim"],
   ]);
-  const all = [HEADINGS.map((heading): [string, Style] => [heading, "dim"]), ...rows];
-  const widths = HEADINGS.map((_, column) => Math.max(...all.map((row) => (row[column]?.[0] ?? "").length)));
-  return all.map((row) =>
+  const all = [HEADINGS.map((heading): [string, Style] => [heading, "dim"]), ...rows].map((row) =>
+    row.filter((_, column) => !without.has(HEADINGS[column] ?? "")),
+  );
+  const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => (row[column]?.[0] ?? "").length)));
+  const isProse = !without.has("last probe");
+  const gaps = 2 * (widths.length - 1);
+  const needed = widths.slice(0, isProse ? -1 : undefined).reduce((sum, one) => sum + one, gaps);
+  const spans = all.map((row) =>
     row.flatMap(([text, style], column): Span[] => {
       const isLast = column === row.length - 1;
       return isLast ? [[text, style]] : [[text, style], " ".repeat((widths[column] ?? 0) - text.length + 2)];
     }),
   );
+  return { spans, needed };
 }
 
-function answerLines({ answer, failOpen, name, address, port }: DemoState): Span[][] {
-  const lines: Span[][] = [["The name answers now: ", ...answerSpans(answer)]];
-  if (failOpen) lines.push([["All targets are down, so all are answered (fail-open).", "red"]]);
-  lines.push([[`Ask it yourself: dig @${address} -p ${port} ${name}`, "dim"]]);
+function answerLines(state: DemoState, width: number): Line[] {
+  const { failOpen, name, address, port, command } = state;
+  const lines = answer(state, width).map((spans): Line => ({ spans, rank: 0 }));
+  if (failOpen) lines.push({ spans: [["All targets are down, so all are answered (fail-open).", "red"]], rank: 2.5 });
+  lines.push({ spans: [[`Ask it yourself: dig @${address} -p ${port} ${name}`, "dim"]], rank: 4.2 });
+  if (command !== undefined) lines.push({ spans: [[`Operate it: ${command}`, "dim"]], rank: 4.3 });
   return lines;
+}
+
+/** What the name answers: on one line, or in a narrow screen on as many as it takes to name every address. */
+function answer({ answer: given }: DemoState, width: number): Span[][] {
+  const words = "The name answers now: ";
+  const addresses = given?.kind === "addresses" ? given.addresses : [];
+  if (addresses.length === 0 || words.length + addresses.join("  ").length <= width) {
+    return [[words, ...answerSpans(given)]];
+  }
+  const lines: string[][] = [[]];
+  let left = width - "Answer:".length;
+  for (const one of addresses) {
+    if (left < one.length + 1 && (lines.at(-1)?.length ?? 0) > 0) {
+      lines.push([]);
+      left = width;
+    }
+    lines.at(-1)?.push(one);
+    left -= one.length + 1;
+  }
+  return lines.map((some, index): Span[] => [index === 0 ? "Answer: " : " ", [some.join(" "), "bold"]]);
 }
 
 function answerSpans(answer: DemoAnswer | undefined): Span[] {
@@ -182,7 +252,8 @@ function eventSpans({ atMs, target, kind, tookMs, reason }: DemoEvent): Span[] {
   ];
 }
 
-function keyHelp(count: number): Span[] {
+/** What the keys do, in the longest form that fits. */
+function keyHelp(count: number, width: number): Span[] {
   const keys = [
     [count > 1 ? `1-${Math.min(count, 9)}` : "1", "select"],
     ["c", "crash"],
@@ -191,7 +262,21 @@ function keyHelp(count: number): Span[] {
     ["r", "revive"],
     ["q", "quit"],
   ] as const;
-  return keys.flatMap(([key, meaning], i): Span[] => [i === 0 ? "" : "   ", [key, "reverse"], ` ${meaning}`]);
+  const forms = [
+    { gap: "   ", hasWords: true },
+    { gap: "  ", hasWords: true },
+    { gap: " ", hasWords: true },
+    { gap: " ", hasWords: false },
+  ];
+  const spansOf = ({ gap, hasWords }: (typeof forms)[number]) =>
+    keys.flatMap(([key, meaning], i): Span[] => [
+      i === 0 ? "" : gap,
+      [key, "reverse"],
+      ...(hasWords ? [` ${meaning}`] : []),
+    ]);
+  const lengthOf = (spans: readonly Span[]) =>
+    spans.reduce((sum, span) => sum + (typeof span === "string" ? span : span[0]).length, 0);
+  return forms.map(spansOf).find((spans, index) => index === forms.length - 1 || lengthOf(spans) <= width) ?? [];
 }
 
 function renderLine(spans: readonly Span[], width: number, colour: boolean): string {

@@ -23,6 +23,8 @@ export interface DemoSetup {
   readonly listen?: string;
   /** `address:port` of the status page and metrics. Default `127.0.0.1:9853`. */
   readonly adminHttp?: string;
+  /** Path of the control socket, relative to `folder`. Default: none. */
+  readonly adminSocket?: string;
   /** Port of the stand-in apiservers, 1 to 65 535. Default 16443. */
   readonly apiserverPort?: number;
 }
@@ -61,13 +63,14 @@ const DEFAULT_APISERVER_PORT = 16_443;
  * ```
  */
 export async function prepareDemo(setup: DemoSetup): Promise<PreparedDemo> {
-  const { folder, caPem, listen, adminHttp, apiserverPort = DEFAULT_APISERVER_PORT } = setup;
+  const { folder, caPem, listen, adminHttp, adminSocket, apiserverPort = DEFAULT_APISERVER_PORT } = setup;
   await mkdir(join(folder, "zones"), { recursive: true });
   await chmod(folder, 0o700);
 
   await copyYaml(folder, MAIN_FILE, [
     [["listen"], listen === undefined ? undefined : [listen]],
     [["admin", "http"], adminHttp],
+    [["admin", "socket"], adminSocket],
   ]);
   await copyYaml(folder, ZONE_FILE, [[["endpoints", "api", "port"], setup.apiserverPort]]);
   await writeFile(join(folder, "ca.crt"), caPem);

@@ -28,10 +28,15 @@ export interface Story {
   readonly answered: ReadonlySet<string> | undefined;
   /** The last deed to each target that the answer has not shown yet. */
   readonly pending: ReadonlyMap<string, { readonly deed: DemoDeed; readonly atMs: number }>;
+  /** When fail-open was last seen: wall clock, milliseconds since 1970; absent = never. */
+  readonly failOpenMs?: number;
 }
 
 /** Events that are kept: more than any screen shows. */
 export const MAX_EVENTS = 100;
+
+/** Milliseconds after its end in which the answer may still be that of fail-open: it is asked, health is looked at. */
+const FAIL_OPEN_LAG_MS = 500;
 
 /** Before anything happened. */
 export const EMPTY_STORY: Story = { events: [], answered: undefined, pending: new Map() };
@@ -60,16 +65,25 @@ export interface AnswerSeen {
 export function noteAnswer(story: Story, answer: AnswerSeen): Story {
   const { targets: after, failOpen, nowMs, reasonOf } = answer;
   const before = story.answered;
-  if (before === undefined) return { ...story, answered: after };
+  const failOpenMs = failOpen ? nowMs : story.failOpenMs;
+  const seen = failOpenMs === undefined ? {} : { failOpenMs };
+  if (before === undefined) return { ...story, answered: after, ...seen };
+  const hasFailOpenEnded = !failOpen && failOpenMs !== undefined && nowMs - failOpenMs <= FAIL_OPEN_LAG_MS;
   const pending = new Map(story.pending);
   // Once all are answered because all are down, no answer will tell how fast the last withdrawal was.
   if (failOpen) for (const [target, { deed }] of pending) if (deed !== "revive") pending.delete(target);
 
   const change = (target: string, kind: "withdrawn" | "restored"): DemoEvent => {
     const cause = pending.get(target);
-    const explains = cause !== undefined && (cause.deed === "revive") === (kind === "restored");
-    if (explains) pending.delete(target);
-    const reason = kind === "withdrawn" ? reasonOf?.(target) : undefined;
+    const isRestored = kind === "restored";
+    // Not for what was done to it: because of how the others are.
+    const others = isRestored
+      ? failOpen && "all are down, so all are answered (fail-open)"
+      : hasFailOpenEnded && "fail-open ended";
+    const matches = cause !== undefined && (cause.deed === "revive") === isRestored;
+    if (matches) pending.delete(target);
+    const explains = matches && others === false;
+    const reason = others === false ? (isRestored ? undefined : reasonOf?.(target)) : others;
     return {
       atMs: nowMs,
       target,
@@ -80,7 +94,7 @@ export function noteAnswer(story: Story, answer: AnswerSeen): Story {
   };
   const gone = [...before].filter((target) => !after.has(target)).map((target) => change(target, "withdrawn"));
   const come = [...after].filter((target) => !before.has(target)).map((target) => change(target, "restored"));
-  return { events: append(story.events, [...gone, ...come]), answered: after, pending };
+  return { events: append(story.events, [...gone, ...come]), answered: after, pending, ...seen };
 }
 
 /** What `after` tells that `before` did not yet; for a demo that prints events one by one. */

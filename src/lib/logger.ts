@@ -1,5 +1,6 @@
 import { type Logger as PinoLogger, pino } from "pino";
 import pretty from "pino-pretty";
+import { createLineWriter, type LineWriter } from "./line-writer.js";
 
 /** Where events are written: an object of fields and what happened, in the past tense. */
 export type Logger = PinoLogger;
@@ -11,6 +12,20 @@ export interface LoggerOptions {
   readonly pretty?: boolean;
   /** Default: standard output. */
   readonly destination?: { readonly fd: number; readonly isTTY?: boolean };
+}
+
+const writers = new Map<Logger, LineWriter>();
+
+/** Lines lost so far because nobody read them, or the disk under them was full. */
+export function lostLogLines(): number {
+  let lost = 0;
+  for (const writer of writers.values()) lost += writer.lost;
+  return lost;
+}
+
+/** Resolves once all lines are written, or the time for it has passed. */
+export async function flushLogger(log: Logger): Promise<void> {
+  await writers.get(log)?.flush();
 }
 
 /**
@@ -29,7 +44,12 @@ export function createLogger({
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const isPretty = rest.pretty ?? destination.isTTY === true;
-  if (!isPretty) return pino(options, pino.destination({ fd: destination.fd, sync: true }));
+  if (!isPretty) {
+    const writer = createLineWriter(destination.fd);
+    const log = pino(options, writer);
+    writers.set(log, writer);
+    return log;
+  }
   return pino(
     options,
     pretty({

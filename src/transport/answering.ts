@@ -103,6 +103,11 @@ interface Thread {
   worker: Worker;
 }
 
+/** Whether a thread is no more; its `exit` event has been, so nobody need wait for it. */
+function hasEnded({ worker }: Thread): boolean {
+  return worker.threadId === -1;
+}
+
 /** Starts a thread of this program. */
 export function startThread(settings: WorkerSettings): Worker {
   return new Worker(PROGRAM, { workerData: settings, execArgv: [], name: `answers-${settings.index}` });
@@ -183,6 +188,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
         waiting.delete(number);
         reject(new UserError("the thread that answers queries ended", "WORKER_ENDED"));
       };
+      if (hasEnded(thread)) return gone();
       thread.worker.once("exit", gone);
       waiting.set(number, (answer) => {
         waiting.delete(number);
@@ -215,7 +221,9 @@ export function createAnswering(options: AnsweringOptions): Answering {
   }
 
   /** Ends a thread; resolves when it is gone, its queues drained. */
-  function end({ worker }: Thread, graceMs: number): Promise<void> {
+  function end(thread: Thread, graceMs: number): Promise<void> {
+    if (hasEnded(thread)) return Promise.resolve();
+    const { worker } = thread;
     const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
     worker.postMessage({ kind: "stop", graceMs } satisfies ToWorker);
     return ended;
@@ -298,9 +306,9 @@ export function createAnswering(options: AnsweringOptions): Answering {
         const index = numbering[close] ?? close;
         const thread = threads[index];
         if (thread !== undefined) await end(thread, graceMs);
-        for (const { udp } of bound.values()) {
+        for (const { udp, isInherited } of bound.values()) {
           const leaving = udp[index];
-          if (leaving !== undefined) closeSync(leaving.fd);
+          if (leaving !== undefined && isInherited !== true) closeSync(leaving.fd);
         }
         if (close > 0) steer(after);
       }

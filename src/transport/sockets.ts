@@ -17,6 +17,8 @@ export interface BoundAddress {
   readonly udp: readonly UdpSocket[];
   /** A listening TCP socket that was inherited; without one, one is bound when a thread needs it. */
   readonly inheritedTcp?: number;
+  /** The UDP sockets were inherited: they are never closed, since the address may be asked for again. */
+  readonly isInherited?: boolean;
 }
 
 /** Sockets that whoever started the process has opened for it, by address. */
@@ -65,7 +67,7 @@ export function bindAddress(
     // All threads read the one queue: who is free takes the next batch.
     const counters = Array.from({ length: threads }, createCounters);
     const udp = counters.map((each) => ({ fd: given.udp as number, counters: each }));
-    return { address, udp, ...(given.tcp === undefined ? {} : { inheritedTcp: given.tcp }) };
+    return { address, udp, isInherited: true, ...(given.tcp === undefined ? {} : { inheritedTcp: given.tcp }) };
   }
   if (!isShared && address.port !== 0) {
     for (const kind of ["udp", "tcp"] as const) closeSync(bindOne(batch, address, kind, false).fd);
@@ -87,7 +89,7 @@ export function bindAddress(
 
 /** A listening TCP socket for an address; it becomes the property of whoever listens on it. @throws UserError */
 export function tcpSocket(batch: BatchTransport, { address, inheritedTcp }: BoundAddress): number {
-  return inheritedTcp ?? bindOne(batch, address, "tcp", true).fd;
+  return inheritedTcp === undefined ? bindOne(batch, address, "tcp", true).fd : batch.duplicate(inheritedTcp);
 }
 
 function bindOne(batch: BatchTransport, at: SocketAddress, kind: "udp" | "tcp", reusePort: boolean): BoundSocket {
@@ -100,5 +102,7 @@ function bindOne(batch: BatchTransport, at: SocketAddress, kind: "udp" | "tcp", 
 
 /** Closes the UDP sockets of addresses that are no longer served. */
 export function closeSockets(all: Iterable<BoundAddress>): void {
-  for (const { udp } of all) for (const fd of new Set(udp.map((socket) => socket.fd))) closeSync(fd);
+  for (const { udp, isInherited } of all) {
+    if (isInherited !== true) for (const { fd } of udp) closeSync(fd);
+  }
 }

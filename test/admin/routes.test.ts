@@ -87,6 +87,14 @@ describe.each(["socket", "http"] as const)("by %s", (way) => {
     expect(read(changeSchema, await ask("POST", targetRoute("cp1", "undrain"), {})).changed).toBe(false);
   });
 
+  test("a drain that would end before the target is safe to stop is refused, forced or not", async () => {
+    for (const force of [false, true]) {
+      const reply = await ask("POST", targetRoute("cp1", "drain"), { for: "1s", force });
+      expect({ status: reply.status, code: codeOf(reply) }).toEqual({ status: 409, code: "DRAIN_TOO_SHORT" });
+      expect((await cp1())?.override).toBeUndefined();
+    }
+  });
+
   test("force holds against the probes, and only unforce ends it", async () => {
     const forced = read(changeSchema, await ask("POST", targetRoute("cp1", "force"), { health: "down" }));
     expect(forced.target).toMatchObject({ override: { kind: "forced-down", author: way } });
@@ -158,7 +166,12 @@ describe.each(["socket", "http"] as const)("by %s", (way) => {
   );
 
   test("a reload is taken whole or refused with every problem", async () => {
-    expect(read(reloadSchema, await ask("POST", "/api/v1/reload"))).toEqual({ ok: true, zones: 1, endpoints: 3 });
+    expect(read(reloadSchema, await ask("POST", "/api/v1/reload"))).toEqual({
+      ok: true,
+      zones: 1,
+      endpoints: 3,
+      needRestart: [],
+    });
     const file = join(server.livezone.folder, "zones/k8s.yaml");
     const right = readFileSync(file, "utf8");
     writeFileSync(file, right.replace("ttl: 1", "ttl: 0\n    tartgets: {}"));

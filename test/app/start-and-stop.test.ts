@@ -131,3 +131,38 @@ describe("a stop", () => {
     expect(answer).toEqual([probed.targets[0]?.address]);
   });
 });
+
+describe("SIGHUP", () => {
+  test("before the first round is over reloads, and ends nothing", async () => {
+    const port = await freePort();
+    const livezone = await startLivezone({ files: filesFor(port, await startTargets(["hold"])), awaitReady: false });
+    await livezone.waitForLog("server started");
+    livezone.signal("SIGHUP");
+    await livezone.waitForLog("configuration reloaded");
+    await livezone.waitForLog("ready");
+    expect(await livezone.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  test("during a stop changes nothing", async () => {
+    const port = await freePort();
+    const livezone = await startLivezone({ files: filesFor(port, await startTargets(["ready"])) });
+    // A query that has begun keeps the stop waiting for a while.
+    const begun = await connectTcp(port);
+    begun.socket.write(framedQuery().subarray(0, 1));
+    livezone.signal("SIGTERM");
+    await livezone.waitForLog("stopping");
+    livezone.signal("SIGHUP");
+    expect(await livezone.ended).toEqual({ code: 0, signal: null });
+    expect(livezone.logs("server stopped")).toHaveLength(1);
+  });
+
+  test("a hundred times is a few reloads", async () => {
+    const port = await freePort();
+    const livezone = await startLivezone({ files: filesFor(port, await startTargets(["ready"])) });
+    for (let i = 0; i < 100; i += 1) livezone.signal("SIGHUP");
+    await livezone.waitForLog("configuration reloaded");
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: ENDPOINT })).toHaveLength(1);
+    expect(await livezone.stop()).toEqual({ code: 0, signal: null });
+    expect(livezone.logs("configuration reloaded").length).toBeLessThan(50);
+  });
+});

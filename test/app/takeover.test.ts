@@ -1,4 +1,5 @@
 import { closeSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadBatch } from "../../src/transport/batch/load.js";
@@ -52,6 +53,27 @@ describe.skipIf(native === undefined)("serve --takeover", () => {
     expect(await askForAddresses({ server: "127.0.0.1", port, name: ENDPOINT })).toHaveLength(3);
   });
 
+  test("goes on answering when its admin listener cannot be opened, and opens it once it can be", async () => {
+    const port = await freePort();
+    const socket = join(temporaryFolder(), "admin.sock");
+    const httpPort = await freePort();
+    const first = await startLivezone({ files: filesFor(port, `admin: { socket: ${socket} }\n`) });
+    const inTheWay = createServer().listen(httpPort, "127.0.0.1");
+    onTestFinished(() => void inTheWay.close());
+    const admin = `admin: { socket: ${socket}, http: "127.0.0.1:${httpPort}" }\n`;
+    const successor = await startLivezone({ files: filesFor(port, admin), args: ["--takeover"] });
+    expect(await first.ended).toMatchObject({ code: 0 });
+    await successor.waitForLog("admin listener not open, trying again");
+    const at = { server: "127.0.0.1", port, name: ENDPOINT } as const;
+    expect(await askForAddresses(at)).toHaveLength(3);
+    expect(await askForAddresses({ ...at, transport: "tcp" })).toHaveLength(3);
+    inTheWay.close();
+    await waitUntil(async () => (await fetch(`http://127.0.0.1:${httpPort}/livez`)).ok, {
+      timeoutMs: 15_000,
+      describe: "HTTP",
+    });
+  });
+
   test("without a control socket it says what is missing", async () => {
     const livezone = await startLivezone({
       files: filesFor(await freePort()),
@@ -87,6 +109,19 @@ describe.skipIf(native === undefined)("sockets of systemd's socket activation", 
     const at = { server: "127.0.0.1", port, name: ENDPOINT } as const;
     expect(await askForAddresses(at)).toHaveLength(3);
     expect(await askForAddresses({ ...at, transport: "tcp" })).toHaveLength(3);
+    // An address that goes and comes back is served by the same sockets again.
+    const elsewhere = await freePort();
+    for (const [at2, text] of [
+      [elsewhere, files["livezone.yaml"]?.replace(String(port), String(elsewhere))],
+      [port, files["livezone.yaml"]],
+    ] as const) {
+      writeFileSync(join(folder, "livezone.yaml"), text ?? "");
+      first.signal("SIGHUP");
+      await waitUntil(async () => (await askForAddresses({ ...at, port: at2, timeoutMs: 300 })).length === 3, {
+        describe: `answers on ${at2}`,
+      });
+      expect(await askForAddresses({ ...at, port: at2, transport: "tcp" })).toHaveLength(3);
+    }
     await first.stop();
     const waiting = askForAddresses({ ...at, timeoutMs: 10_000 });
     await activate();

@@ -1,10 +1,18 @@
 import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { changeSchema, drainSchema, reloadSchema, statusSchema, targetDetailSchema } from "../../src/admin/schemas.js";
+import {
+  changeSchema,
+  drainSchema,
+  errorSchema,
+  reloadSchema,
+  statusSchema,
+  targetDetailSchema,
+} from "../../src/admin/schemas.js";
 import { VERSION } from "../../src/lib/version.js";
 import { type AdminServer, ENDPOINT, startAdminServer, TOKEN } from "../admin/server.js";
 import { afterAllTests, afterThisTest } from "../support/cleanup.js";
@@ -138,6 +146,17 @@ describe("where commands look", () => {
     await expectNobody(["status"], "/run/livezone/admin.sock");
   });
 
+  test("a configuration without a way in is said to have none, with what to add", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "livezone.yaml"), "zones: zones\n");
+    const { code, stderr } = await runLivezone(["status"], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      / livezone\.yaml has neither admin\.socket nor admin\.http, .*restart.*\[ADMIN_UNREACHABLE\]\n$/,
+    );
+    expect(stderr).toContain('Add "admin: { socket: /run/livezone/admin.sock }"');
+  });
+
   test("a URL where nothing listens is named", async () => {
     await expectNobody(["status", "--admin", "http://127.0.0.1:1"], "http://127.0.0.1:1/");
   });
@@ -186,13 +205,31 @@ describe("refusals", () => {
     [["force", "down", "solo.k8s.example.test", "cp1"], "LAST_ANSWERABLE", "--force"],
     [["drain", "nope.k8s.example.test", "cp1"], "NO_SUCH_ENDPOINT", "nope.k8s.example.test"],
     [["undrain", ENDPOINT, "cp9"], "NO_SUCH_TARGET", "cp1, cp2"],
-    [["drain", ENDPOINT, "cp1", "--for", "30"], "BAD_REQUEST", "unit"],
     [["status", "nope.k8s.example.test"], "NO_SUCH_ENDPOINT", "nope.k8s.example.test"],
   ])("%j is %s", async (args, code, hint) => {
     const outcome = await run(...args);
     expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code: 1, stdout: "" });
     expect(outcome.stderr).toMatch(new RegExp(`^livezone: .* \\[${code}\\]\\n$`));
     expect(outcome.stderr).toContain(hint);
+  });
+
+  test.each([["drain"], ["force", "up"]])("%s refuses a duration that is none as a usage error", async (...words) => {
+    const outcome = await run(...words, ENDPOINT, "cp1", "--for", "5");
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code: 2, stdout: "" });
+    expect(outcome.stderr).toMatch(/^error: --for: a duration needs a unit\. Write "5s" for seconds/);
+  });
+
+  test("--json prints what was refused as JSON, besides the words", async () => {
+    const outcome = await run("drain", "solo.k8s.example.test", "cp1", "--json");
+    expect(outcome.code).toBe(1);
+    expect(errorSchema.parse(JSON.parse(outcome.stdout)).error).toMatchObject({
+      code: "LAST_ANSWERABLE",
+      message: expect.stringContaining("--force"),
+    });
+    expect(outcome.stderr).toMatch(/\[LAST_ANSWERABLE\]\n$/);
+    const nobody = await runLivezone(["status", "--json", "--admin", "none.sock"], { cwd: temporaryFolder() });
+    expect(nobody.code).toBe(1);
+    expect(errorSchema.parse(JSON.parse(nobody.stdout)).error.code).toBe("ADMIN_UNREACHABLE");
   });
 
   test("force takes up or down", async () => {
@@ -209,5 +246,27 @@ describe("refusals", () => {
     expect(stderr).toMatch(/zones\/k8s\.yaml:2:\d+: /);
     expect(stderr).toMatch(/zones\/k8s\.yaml:3:\d+: /);
     expect(stderr).toMatch(/\[RELOAD_REFUSED\]\n$/);
+    const asJson = await runLivezone(["reload", "--json"], { cwd: other.livezone.folder });
+    expect(asJson.code).toBe(1);
+    const { error } = errorSchema.parse(JSON.parse(asJson.stdout));
+    expect(error.code).toBe("RELOAD_REFUSED");
+    expect(error.problems?.join("\n")).toMatch(/zones\/k8s\.yaml:2:\d+: [\s\S]*zones\/k8s\.yaml:3:\d+: /);
+  });
+
+  test("a reload names the settings that it could not take, and so does the status until they are taken back", async () => {
+    const other = await startAdminServer();
+    const before = readFileSync(join(other.livezone.folder, "livezone.yaml"), "utf8");
+    other.livezone.write("livezone.yaml", `${before}stateDir: state\n`);
+    const inFolder = (...args: string[]) => runLivezone(args, { cwd: other.livezone.folder });
+    const line = `! stateDir needs a restart: it is not set now, and ${join(other.livezone.folder, "state")} from then on\n`;
+    expect(await inFolder("reload")).toMatchObject({ code: 0, stdout: `reloaded: 1 zone, 3 endpoints\n${line}` });
+    expect((await inFolder("status")).stdout).toContain(`\n${line}`);
+    const { remedy } = await other.livezone.waitForLog("setting needs a restart");
+    expect(remedy).toBe("Restart livezone when it suits.");
+    const said = reloadSchema.parse(JSON.parse((await inFolder("reload", "--json")).stdout));
+    expect(said.needRestart).toEqual([{ setting: "stateDir", configured: join(other.livezone.folder, "state") }]);
+    other.livezone.write("livezone.yaml", before);
+    expect((await inFolder("reload")).stdout).toBe("reloaded: 1 zone, 3 endpoints\n");
+    expect((await inFolder("status")).stdout).not.toContain("needs a restart");
   });
 });

@@ -22,10 +22,11 @@ describe("livezone check", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [head, row] = stdout.trimEnd().split("\n").slice(-2);
     expect(head).toMatch(
-      /^endpoint +targets +ttl +refused, not ready +hangs +fails otherwise +back after +shutdown delay$/,
+      /^endpoint +port +targets +ttl +refused, not ready +hangs +fails otherwise +back after +shutdown delay$/,
     );
     expect(row?.split(/ {2,}/)).toEqual([
       "api.k8s.example.test",
+      "6443",
       "2",
       "5 s",
       "2.4 s -> 7.4 s",

@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { root } from "../house-rules/source.js";
 import { temporaryFolder } from "../support/temp.js";
 import { configurationFiles, GOOD_ZONE, runLivezone } from "./run.js";
@@ -113,15 +113,28 @@ describe("livezone", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
   });
 
+  test("loads no command to print its version", async () => {
+    const coverage = temporaryFolder();
+    vi.stubEnv("NODE_V8_COVERAGE", coverage);
+    const { code } = await runLivezone(["--version"], { cwd: temporaryFolder() });
+    expect(code).toBe(0);
+    const [report = ""] = readdirSync(coverage).map((file) => readFileSync(join(coverage, file), "utf8"));
+    const loaded = (JSON.parse(report) as { result: { url: string }[] }).result.map(({ url }) => url);
+    expect(loaded.some((url) => url.endsWith("/cli/program.js"))).toBe(true);
+    expect(loaded.filter((url) => /\/cli\/(serve|check|demo|status|doctor)\.js$/.test(url))).toEqual([]);
+  });
+
   test("explains every command with --help", async () => {
     const { code, stdout } = await runLivezone(["--help"], { cwd: temporaryFolder() });
     expect(code).toBe(0);
-    const commands = [...stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, name]) => name ?? "");
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, name]) => name ?? "");
     expect(commands).toEqual(expect.arrayContaining(["serve", "check", "demo"]));
     for (const command of commands) {
       const help = await runLivezone([command, "--help"], { cwd: temporaryFolder() });
       expect(help.code).toBe(0);
-      expect(help.stdout).toContain(`Usage: livezone ${command}`);
+      if (command !== "help") expect(help.stdout).toContain(`Usage: livezone ${command}`);
+      expect(help.stdout).not.toContain("(default: [])");
     }
   });
 });

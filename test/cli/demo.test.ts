@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { DEMO_ENDPOINT, DEMO_TARGETS } from "../../src/demo/setup.js";
@@ -54,6 +54,10 @@ describeOnLinux("livezone demo without a terminal", () => {
     });
     const ask = () => askForAddresses({ server: "127.0.0.1", port, name: DEMO_ENDPOINT });
     expect(await ask()).toEqual(ADDRESSES);
+    expect(demo.stdout()).toMatch(/^livezone demo: or look at http:\/\/127\.0\.0\.1:\d+\/$/m);
+    const [, socket = ""] = /^livezone demo: or {3}livezone status --admin (\S+)$/m.exec(demo.stdout()) ?? [];
+    const status = await runLivezone(["status", "--admin", socket], { cwd: folder });
+    expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining(DEMO_ENDPOINT) });
     expect(readdirSync(folder)).toHaveLength(1);
     const children = childrenOf(demo.pid);
     expect(children).toHaveLength(ADDRESSES.length);
@@ -104,7 +108,9 @@ describeWith(["tmux"], "livezone demo on a terminal", () => {
         env: { ...process.env, TERM: "xterm-256color" },
         stdio: ["ignore", "pipe", "pipe"],
       });
-    const command = [process.execPath, LIVEZONE_MAIN, ...args];
+    // Its exit code in a file: tmux now and then misses that a program has ended.
+    const codeFile = join(folder, "code");
+    const command = ["sh", "-c", '"$@"; echo $? >"$0"', codeFile, process.execPath, LIVEZONE_MAIN, ...args];
     const demoFolder = temporaryFolder();
     const size = ["-x", "110", "-y", "40"];
     tmux("new-session", "-d", "-s", "demo", ...size, "-e", `TMPDIR=${demoFolder}`, ...command);
@@ -126,6 +132,15 @@ describeWith(["tmux"], "livezone demo on a terminal", () => {
     await shows(/The name answers now: 127\.0\.0\.11 {2}127\.0\.0\.12 {2}127\.0\.0\.13/);
     expect(screen()).toMatch(/> 1 +cp1 +127\.0\.0\.11 +up .* running/);
 
+    press("r");
+    await shows(/^cp1 is running already\.$/m);
+    press("x");
+    await shows(/^That key does nothing here; \? says what the others do\.$/m);
+    press("?");
+    await shows(/^c: it is gone\. h: /m);
+    expect(screen()).not.toContain("revived by you");
+    expect(screen()).toMatch(/http:\/\/127\.0\.0\.1:\d+\/$/m);
+
     press("2");
     await shows(/> 2 +cp2/);
     press("c");
@@ -142,7 +157,7 @@ describeWith(["tmux"], "livezone demo on a terminal", () => {
     await shows(/The name answers now: 127\.0\.0\.11 {2}127\.0\.0\.12 {2}127\.0\.0\.13/);
 
     press("q");
-    await waitUntil(() => tmux("list-panes", "-t", "demo", "-F", "#{pane_dead} #{pane_dead_status}") === "1 0\n");
+    await waitUntil(() => existsSync(codeFile) && readFileSync(codeFile, "utf8") === "0\n");
     expect(readdirSync(demoFolder)).toEqual([]);
   });
 });

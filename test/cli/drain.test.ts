@@ -1,7 +1,10 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { statusSchema } from "../../src/admin/schemas.js";
+import { VERSION } from "../../src/lib/version.js";
 import { type AdminServer, askAt, ENDPOINT, startAdminServer, targetRoute } from "../admin/server.js";
-import { afterAllTests } from "../support/cleanup.js";
+import { afterAllTests, afterThisTest } from "../support/cleanup.js";
 import { askForAddresses } from "../support/dns-client.js";
 import { LIVEZONE_MAIN } from "../support/livezone.js";
 import { startProcess } from "../support/processes.js";
@@ -14,6 +17,21 @@ let server: AdminServer;
 beforeAll(async () => {
   server = await startAdminServer({ cleanup });
 });
+
+/** What replies to each method as a server of this version would. */
+async function startStandIn(replies: Readonly<Record<string, object>>): Promise<{ readonly url: string }> {
+  const standIn = createServer((request, response) => {
+    request.resume();
+    const headers = { "livezone-version": VERSION, "content-type": "application/json" };
+    response.writeHead(200, headers).end(JSON.stringify(replies[request.method ?? ""]));
+  });
+  await new Promise<void>((resolve) => standIn.listen(0, "127.0.0.1", resolve));
+  afterThisTest(() => {
+    standIn.closeAllConnections();
+    standIn.close();
+  });
+  return { url: `http://127.0.0.1:${(standIn.address() as AddressInfo).port}` };
+}
 
 /** What sets a colour. */
 const SGR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
@@ -29,7 +47,7 @@ describe("livezone drain", () => {
     expect(stdout).toMatch(/^cp1 of \S+ is drained, and can be stopped from \d\d:\d\d:\d\d \(in 2 s\)\n$/);
     expect(await answered()).toEqual(["127.0.0.12"]);
     const status = await run("status");
-    expect(status.stdout).toMatch(/cp1 +127\.0\.0\.11 +up +no +drained +.*kernel update \(\S+\)$/m);
+    expect(status.stdout).toMatch(/cp1 +127\.0\.0\.11 +up +\d+ s +no +drained +kernel update \(\S+\) +\S/m);
     expect((await undrain()).stdout).toBe(`cp1 of ${ENDPOINT} is not drained any more; it is answered\n`);
     expect((await undrain()).stdout).toBe(`cp1 of ${ENDPOINT} was not drained; it is answered\n`);
     expect((await answered()).sort()).toEqual(["127.0.0.11", "127.0.0.12"]);
@@ -70,9 +88,48 @@ describe("livezone drain", () => {
   });
 
   test("--for ends it by itself", async () => {
-    expect((await run("drain", ENDPOINT, "cp1", "--for", "1s")).code).toBe(0);
+    const { code, stdout } = await run("drain", ENDPOINT, "cp1", "--for", "2s");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^cp1 of \S+ is drained until (\S+ )?\d\d:\d\d:\d\d, and can be stopped from /);
     await waitUntil(async () => (await answered()).length === 2);
     await server.livezone.waitForLog("override expired");
+  });
+});
+
+describe("livezone drain again", () => {
+  test("keeps the reason that was given before", async () => {
+    await run("drain", ENDPOINT, "cp1", "--reason", "kernel update");
+    await run("drain", ENDPOINT, "cp1", "--for", "1h");
+    expect((await run("status", ENDPOINT)).stdout).toMatch(/cp1 .* drained \(\d+ min left\) +kernel update \(\S+\) /m);
+    await run("drain", ENDPOINT, "cp1", "--reason", "disk");
+    expect((await run("status", ENDPOINT)).stdout).toMatch(/cp1 .* drained +disk \(\S+\) /m);
+    await run("undrain", ENDPOINT, "cp1");
+  });
+
+  test("is refused when it would end before the target can be stopped", async () => {
+    const { code, stdout, stderr } = await run("drain", ENDPOINT, "cp1", "--for", "1s");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^livezone: the drain would end after 1 s, but caches may hold cp1 for 2 s: .*\[DRAIN_TOO_SHORT\]\n$/,
+    );
+    expect((await answered()).sort()).toEqual(["127.0.0.11", "127.0.0.12"]);
+  });
+
+  test("--wait says that the drain ended by itself", async () => {
+    const nowMs = Date.now();
+    const targetNow = (expiresAtMs?: number) => ({
+      id: "cp1",
+      addresses: [],
+      ...(expiresAtMs === undefined ? {} : { override: { kind: "drained", setAtMs: nowMs, expiresAtMs } }),
+    });
+    const base = { endpoint: ENDPOINT, nowMs };
+    const { url } = await startStandIn({
+      POST: { ...base, target: targetNow(nowMs + 50), changed: true, safeAtMs: nowMs + 100 },
+      GET: { ...base, nowMs: nowMs + 60, target: targetNow(), history: [] },
+    });
+    const { code, stderr } = await run("drain", ENDPOINT, "cp1", "--wait", "--admin", url);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/is not drained any more: it ended by itself at .*, as --for said \[DRAIN_ENDED\]\n$/);
   });
 });
 

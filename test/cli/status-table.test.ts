@@ -63,6 +63,18 @@ function statusWith(change: Partial<Status> = {}): Status {
                   },
                 ],
               },
+              {
+                id: "cp3",
+                addresses: [
+                  {
+                    address: "192.0.2.13",
+                    health: "down",
+                    sinceMs: NOW - 86_400_000 * 3,
+                    answered: false,
+                    last: result("refused"),
+                  },
+                ],
+              },
             ],
           },
         ],
@@ -77,27 +89,33 @@ describe("the table of livezone status", () => {
     expect(statusTable(statusWith(), { palette })).toBe(
       [
         "livezone 1.2.3, answering, running for 3 h: 1 of 1 endpoint healthy",
+        "! api.k8s.example.com: 2 of 3 targets up: cp1 is unknown at 2001:db8::11, cp3 is down",
         "",
-        "ENDPOINT             TARGET  ADDRESS       HEALTH   ANSWERED  OVERRIDE               SINCE  REASON",
-        "api.k8s.example.com  cp1     192.0.2.11    up       yes       -                      5 s    HTTP 200",
-        "api.k8s.example.com  cp1     2001:db8::11  unknown  no        -                      0 s    no result yet",
-        "api.k8s.example.com  cp2     192.0.2.12    down     no        drained (10 min left)  3 d    etcd not ready; disk (bob)",
+        "ENDPOINT             TARGET  ADDRESS       HEALTH   SINCE  ANSWERED  OVERRIDE               OPERATOR    LAST PROBE",
+        "api.k8s.example.com  cp1     192.0.2.11    up       5 s    yes       -                      -           HTTP 200",
+        "api.k8s.example.com  cp1     2001:db8::11  unknown  0 s    no        -                      -           no result yet",
+        "api.k8s.example.com  cp2     192.0.2.12    down     3 d    no        drained (10 min left)  disk (bob)  etcd not ready",
+        "api.k8s.example.com  cp3     192.0.2.13    down     3 d    no        -                      -           refused",
         "",
       ].join("\n"),
     );
   });
 
   test("leaves out what repeats, and cuts, on a terminal", () => {
-    const lines = statusTable(statusWith(), { palette, width: 105 }).split("\n").slice(3, 6);
+    const lines = statusTable(statusWith(), { palette, width: 112 }).split("\n").slice(4, 8);
     expect(lines[1]).toMatch(/^ {21} {8}2001:db8::11/);
-    expect(lines[2]).toMatch(/etcd not…$|etcd n.*…$/);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(105);
+    expect(lines[2]).toMatch(/ disk \(bo… {2}etcd not…$/);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(112);
   });
 
   test.each([
     [{ isolated: true }, /^! the prober seems cut off/m],
     [{ lastReload: { atMs: NOW, ok: false } }, /^! the reload at \d\d:\d\d:\d\d was refused/m],
     [{ ready: false }, /waiting for the first round/],
+    [
+      { needRestart: [{ setting: "admin.http", running: "127.0.0.1:9853" }] },
+      /^! admin\.http needs a restart: it is 127\.0\.0\.1:9853 now, and not set from then on$/m,
+    ],
     [{ zones: [] }, /0 of 0 endpoints healthy/],
   ])("makes %j loud", (change, line) => {
     expect(statusTable(statusWith(change), { palette })).toMatch(line);

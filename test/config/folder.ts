@@ -31,7 +31,8 @@ export function folderWith(files: Files): string {
   const folder = temporaryFolder();
   for (const [name, content] of Object.entries({ "livezone.yaml": MAIN, "zone.yaml": ZONE, ...files })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
+    // As a secret's file should be; a test that wants it otherwise says so.
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
   }
   return folder;
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -256,6 +256,27 @@ describe("credentials", () => {
       token: "abc",
     });
     expect(warnings).toMatchObject([{ code: "CONFIG_TOKEN_EXPOSED", severity }]);
+  });
+});
+
+describe("the file of admin.tokenFile", () => {
+  test.each([
+    { mode: 0o600, warned: undefined },
+    { mode: 0o400, warned: undefined },
+    { mode: 0o640, warned: "its group may read (mode 0640)" },
+    { mode: 0o644, warned: "everybody on this machine may read (mode 0644)" },
+  ])("with mode $mode is warned of: $warned", ({ mode, warned }) => {
+    const folder = folderWith({
+      "livezone.yaml": `${MAIN}admin: { http: "127.0.0.1:9853", tokenFile: token }\n`,
+      token: "abc",
+    });
+    chmodSync(join(folder, "token"), mode);
+    const loaded = loadConfig(join(folder, "livezone.yaml"));
+    const warnings = "config" in loaded ? loaded.warnings : [];
+    expect("config" in loaded).toBe(true);
+    expect(warnings.map(({ code, message }) => [code, message.includes(warned ?? "")])).toEqual(
+      warned === undefined ? [] : [["CONFIG_TOKEN_FILE_MODE", true]],
+    );
   });
 });
 

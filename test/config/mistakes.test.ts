@@ -802,6 +802,20 @@ const MISTAKES: readonly Mistake[] = [
     remedy: "quotes",
   },
   {
+    name: "bracket that is not closed",
+    files: main('listen: ["127.0.0.1:53"\n¦zones: zone.yaml\n'),
+    code: "CONFIG_YAML_SYNTAX",
+    says: 'a "]" is missing',
+    remedy: "brackets and quotes",
+  },
+  {
+    name: "bracket too many",
+    files: main("zones: [zone.yaml]¦]\n"),
+    code: "CONFIG_YAML_SYNTAX",
+    says: '"]" closes a bracket that is not open',
+    remedy: "Remove it",
+  },
+  {
     name: "colon in a plain value",
     files: main("zones: ¦a: b\n"),
     code: "CONFIG_YAML_SYNTAX",

@@ -12,6 +12,7 @@ describe("keyAction", () => {
     { keys: ["h", "H"], action: { kind: "hang" } },
     { keys: ["u", "U"], action: { kind: "unready" } },
     { keys: ["r", "R"], action: { kind: "revive" } },
+    { keys: ["?"], action: { kind: "help" } },
     { keys: ["q", "Q", "\x03", "\x04"], action: { kind: "quit" } },
     { keys: ["0", "x", " ", "\r", "\x1b", "\x1b[C", "10", ""], action: undefined },
   ];
@@ -71,7 +72,12 @@ describe("readKeys", () => {
     input.emit("data", "c\x1b[A");
     stop();
     input.emit("data", "q");
-    expect(actions).toEqual([{ kind: "select", index: 1 }, { kind: "crash" }, { kind: "move", by: -1 }]);
+    expect(actions).toEqual([
+      { kind: "select", index: 1 },
+      { kind: "unknown" },
+      { kind: "crash" },
+      { kind: "move", by: -1 },
+    ]);
     expect(calls).toEqual(["utf8", "raw true", "resume", "raw false", "pause"]);
   });
 

@@ -61,14 +61,57 @@ Ask it yourself: dig @127.0.0.1 -p 5300 api.k8s.example.test
   });
 
   for (const colour of [false, true]) {
-    it(`cuts lines at the width ${colour ? "with" : "without"} colours`, () => {
-      const full = renderScreen(STATE).split("\n");
-      for (const width of [1, 20, 60, 200]) {
-        const lines = stripVTControlCharacters(renderScreen(STATE, { width, colour })).split("\n");
-        expect(lines.map((line) => line.trimEnd())).toEqual(full.map((line) => line.slice(0, width).trimEnd()));
+    it(`keeps to any width and height ${colour ? "with" : "without"} colours`, () => {
+      for (const width of [1, 20, 30, 60, 200]) {
+        for (const height of [1, 8, 12, 100]) {
+          const lines = stripVTControlCharacters(renderScreen(STATE, { width, height, colour })).split("\n");
+          expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+          expect(lines.length).toBeLessThanOrEqual(height);
+        }
       }
     });
   }
+
+  const many = Array.from({ length: 20 }, (_, i) => ({ atMs: NOW_MS + i, target: `t${i}`, kind: "hang" as const }));
+  const all = { kind: "addresses", addresses: ["127.0.0.11", "127.0.0.12", "127.0.0.13"], ttl: 5, tookMs: 1 } as const;
+
+  it("shows in a low terminal targets, the answer and the newest events", () => {
+    expect(renderScreen({ ...STATE, answer: all, events: many }, { width: 60, height: 12 })).toBe(
+      `livezone demo  api.k8s.example.test  on 127.0.0.1:5300  http
+     target  address     health   since  apiserver  last pro
+  1  cp1     127.0.0.11  up       2h05m  running    ok
+> 2  cp2     127.0.0.12  down     3s     crashed    connecti
+  3  cp3     127.0.0.13  unknown  1m05s  unready    not prob
+The name answers now: 127.0.0.11  127.0.0.12  127.0.0.13  (T
+Ask it yourself: dig @127.0.0.1 -p 5300 api.k8s.example.test
+15:04:05.694  t16  hung by you
+15:04:05.695  t17  hung by you
+15:04:05.696  t18  hung by you
+15:04:05.697  t19  hung by you
+1-3 select  c crash  h hang  u unready  r revive  q quit`,
+    );
+  });
+
+  it("shows in a tiny terminal targets, the whole answer and the keys", () => {
+    expect(renderScreen({ ...STATE, answer: all, events: many }, { width: 30, height: 8 })).toBe(
+      `livezone demo  api.k8s.example
+     target  health   apiserve
+  1  cp1     up       running
+> 2  cp2     down     crashed
+  3  cp3     unknown  unready
+Answer: 127.0.0.11 127.0.0.12
+ 127.0.0.13
+1-3 c h u r q`,
+    );
+  });
+
+  it("shows how to operate the server, and a word on the last key", () => {
+    const shown = renderScreen({ ...STATE, command: "livezone status --admin x", hint: "cp2 is crashed already." });
+    expect(shown).toContain("\nOperate it: livezone status --admin x\n");
+    expect(shown).toContain("\ncp2 is crashed already.\n1-3 select");
+    const tiny = renderScreen({ ...STATE, hint: "cp2 is crashed already." }, { width: 40, height: 8 });
+    expect(tiny).toContain("\ncp2 is crashed already.\n1-3");
+  });
 
   const answers: { name: string; state: Partial<DemoState>; shown: string }[] = [
     {

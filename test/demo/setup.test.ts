@@ -30,13 +30,18 @@ describe("prepareDemo", () => {
 
   it("writes other addresses and ports where asked to, and keeps everything else", async () => {
     const folder = temporaryFolder();
-    const setup = { listen: "127.0.0.1:6300", adminHttp: "127.0.0.1:6301", apiserverPort: 6302 };
+    const setup = {
+      listen: "127.0.0.1:6300",
+      adminHttp: "127.0.0.1:6301",
+      adminSocket: "admin.sock",
+      apiserverPort: 6302,
+    };
     expect(await prepareDemo({ folder, caPem: "", ...setup })).toMatchObject({ apiserverPort: 6302 });
     const main = parse(read(TEMPLATES, "livezone.yaml"));
     expect(parse(read(folder, "livezone.yaml"))).toEqual({
       ...main,
       listen: ["127.0.0.1:6300"],
-      admin: { ...main.admin, http: "127.0.0.1:6301" },
+      admin: { ...main.admin, http: "127.0.0.1:6301", socket: "admin.sock" },
     });
     const zone = parse(read(TEMPLATES, ZONE_FILE));
     zone.endpoints.api.port = 6302;

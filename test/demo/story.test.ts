@@ -85,9 +85,32 @@ const cases: { name: string; steps: readonly Step[]; changes: readonly string[] 
       [400, "crash", "b"],
       [600, "!a b"],
       [1000, "revive", "a"],
+      [2950, "!a b"],
       [3000, "a"],
     ],
-    changes: ["a withdrawn 200 (a is ill)", "a restored -", "b withdrawn - (b is ill)"],
+    changes: [
+      "a withdrawn 200 (a is ill)",
+      "a restored - (all are down, so all are answered (fail-open))",
+      "b withdrawn - (fail-open ended)",
+    ],
+  },
+  {
+    name: "what leaves long after fail-open has a reason of its own",
+    steps: [
+      [0, "!a b"],
+      [100, "a b"],
+      [1000, "b"],
+    ],
+    changes: ["a withdrawn - (a is ill)"],
+  },
+  {
+    name: "a revival that fail-open forestalls is not timed",
+    steps: [
+      [0, "b"],
+      [100, "revive", "a"],
+      [200, "!a b"],
+    ],
+    changes: ["a restored - (all are down, so all are answered (fail-open))"],
   },
 ];
 

@@ -50,7 +50,8 @@ export async function startLivezone(options: LivezoneOptions): Promise<RunningLi
   const write = (path: string, text: string) => {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
+    // As secrets should be: a token that others may read is warned of.
+    writeFileSync(file, text, { mode: 0o600 });
   };
   for (const [path, text] of Object.entries(files)) write(path, text);
 

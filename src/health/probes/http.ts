@@ -1,10 +1,11 @@
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, request, validateHeaderValue } from "node:http";
 import { connect, isIPv6, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { HttpProbeConfig, HttpRequestConfig } from "../../config/config.js";
 import type { Attempt } from "./attempt.js";
 import { classifyError } from "./classify.js";
 import type { ProbeFiles } from "./files.js";
-import { judgeHead, judgeResponse } from "./response.js";
+import { judgeHead, judgeResponse, readWholeResponse } from "./response.js";
 
 /**
  * Most octets of a response body that are read; past it the status alone decides. A kube-apiserver's list of
@@ -37,6 +38,9 @@ export async function probeHttp(
  * Sends the request over a connection that is ready for it, and judges what comes back. One request, HTTP/1.1,
  * no redirect followed; the connection is closed in an orderly way after a complete response.
  *
+ * What a healthy apiserver answers comes in one piece and is read here, which saves a fifth of the work of a probe;
+ * anything else is left to Node's parser.
+ *
  * @param defaultPort port that the Host header leaves out
  */
 export function exchange(
@@ -47,14 +51,54 @@ export function exchange(
   attempt: Attempt,
 ): void {
   attempt.phase = "response";
-  const outgoing = request({
-    createConnection: () => socket,
-    method: "GET",
-    path: config.path,
-    maxHeaderSize: MAX_HEAD_OCTETS,
-    // The peer closes, so that neither an idle connection nor a TIME_WAIT stays behind here.
-    headers: requestHeaders(config, defaultPort, token, "close"),
+  // The peer closes, so that neither an idle connection nor a TIME_WAIT stays behind here.
+  socket.write(requestText(config, defaultPort, token, "close"));
+  const onClose = () => attempt.end("reset", `connection closed by the server before the ${attempt.phase}`);
+  socket.once("close", onClose);
+  socket.once(
+    "data",
+    attempt.guard((first: Buffer) => {
+      socket.off("close", onClose);
+      const whole = readWholeResponse(first);
+      if (whole === undefined || judgeHead(whole.head, config) !== undefined) {
+        parse(replay(socket, first), config, attempt);
+        return;
+      }
+      // Ends TLS with its closing alert instead of cutting it off, which some servers would log.
+      socket.end();
+      const { class: resultClass, reason } = judgeResponse(whole.head, whole.body, config);
+      attempt.end(resultClass, reason);
+    }),
+  );
+}
+
+/** A connection on which the request has been sent already, and the beginning of the response been read. */
+function replay(socket: Socket, first: Buffer): Duplex {
+  const stream = new Duplex({
+    read() {},
+    write(_chunk, _encoding, done) {
+      done();
+    },
+    final(done) {
+      socket.end(done);
+    },
   });
+  stream.push(first);
+  let isOver = false;
+  const end = () => {
+    if (!isOver) stream.push(null);
+    isOver = true;
+  };
+  socket.on("data", (chunk) => stream.push(chunk));
+  socket.once("end", end);
+  socket.once("close", end);
+  socket.once("error", (error) => stream.destroy(error));
+  return stream;
+}
+
+/** Lets Node's parser make sense of what comes over a connection on which the request has been sent. */
+function parse(stream: Duplex, config: HttpRequestConfig, attempt: Attempt): void {
+  const outgoing = request({ createConnection: () => stream, maxHeaderSize: MAX_HEAD_OCTETS });
   attempt.onEnd(() => outgoing.destroy());
   outgoing.on("error", (error) => endWithError(attempt, error));
   // Whatever Node makes of a connection that ends before a response, it ends with this.
@@ -64,12 +108,12 @@ export function exchange(
   });
   outgoing.on(
     "response",
-    attempt.guard((response: IncomingMessage) => receive(response, socket, config, attempt)),
+    attempt.guard((response: IncomingMessage) => receive(response, stream, config, attempt)),
   );
   outgoing.end();
 }
 
-function receive(response: IncomingMessage, socket: Socket, config: HttpRequestConfig, attempt: Attempt): void {
+function receive(response: IncomingMessage, stream: Duplex, config: HttpRequestConfig, attempt: Attempt): void {
   const head = { status: response.statusCode ?? 0, location: response.headers.location };
   const early = judgeHead(head, config);
   if (early !== undefined) {
@@ -97,21 +141,31 @@ function receive(response: IncomingMessage, socket: Socket, config: HttpRequestC
     attempt.guard(() => {
       if (!response.complete) return;
       // Ends TLS with its closing alert instead of cutting it off, which some servers would log.
-      socket.end();
+      stream.end();
       judge();
     }),
   );
 }
 
-/** A whole request, as it goes over the wire. @param connection what to do with the connection afterwards */
+/**
+ * A whole request, as it goes over the wire.
+ *
+ * @param connection what to do with the connection afterwards
+ * @throws if something in it is not fit for a request; the message holds no secret
+ */
 export function requestText(
   config: HttpRequestConfig,
   defaultPort: number,
   token: string | undefined,
   connection: "close" | "keep-alive",
 ): string {
+  // A path or a token with a line break in it would be another request.
+  if (!/^\/[\x21-\x7e]*$/.test(config.path)) throw new RangeError("the path has characters that no request can carry");
   const headers = Object.entries(requestHeaders(config, defaultPort, token, connection));
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = headers.map(([name, value]) => {
+    validateHeaderValue(name, value);
+    return `${name}: ${value}\r\n`;
+  });
   return `GET ${config.path} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 

@@ -99,21 +99,22 @@ async function open(
     return;
   }
   const token = await files.token(config.bearerTokenFile);
-  const ask = (socket: Socket, defaultPort: number) => {
+  const text = requestText(config, config.type === "http" ? 80 : 443, token, "keep-alive");
+  const ask = (socket: Socket) => {
     socket.once("data", set);
     socket.resume();
-    socket.write(requestText(config, defaultPort, token, "keep-alive"));
+    socket.write(text);
   };
   if (config.type === "http") {
     const socket = connect({ host: address, port: config.port });
     watch(socket);
-    socket.once("connect", () => ask(socket, 80));
+    socket.once("connect", () => ask(socket));
     return;
   }
   const socket = connectTls(address, config, await files.secureContext(config));
   watch(socket);
   socket.once("secureConnect", () => {
-    if (verificationFault(socket, config) === undefined) ask(socket, 443);
+    if (verificationFault(socket, config) === undefined) ask(socket);
     else refuse();
   });
 }

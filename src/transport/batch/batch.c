@@ -34,7 +34,7 @@
 #include <uv.h>
 
 /* Raised with every change of what JavaScript sees; load.ts refuses another one. */
-#define API_VERSION 1
+#define API_VERSION 2
 
 /* Older C libraries lack these; the values are the kernel's and never change. */
 #ifndef SO_MEMINFO
@@ -285,6 +285,20 @@ static napi_value describe_socket(napi_env env, napi_callback_info info) {
   int fd;
   if (!take_arguments(env, info, 1, &value) || !take_fd(env, value, &fd)) return NULL;
   return describe_fd(env, fd);
+}
+
+/* duplicate(fd): another descriptor of the same socket, closed on exec */
+static napi_value duplicate_socket(napi_env env, napi_callback_info info) {
+  napi_value value, result;
+  int fd;
+  if (!take_arguments(env, info, 1, &value) || !take_fd(env, value, &fd)) return NULL;
+  int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (copy < 0) return throw_errno(env, errno, "fcntl", "F_DUPFD_CLOEXEC");
+  if (napi_create_int32(env, copy, &result) != napi_ok) {
+    close(copy);
+    return NULL;
+  }
+  return result;
 }
 
 /* bind(address, port, stream, reusePort, receiveBufferBytes, sendBufferBytes): what describe() says of the new socket */
@@ -784,6 +798,7 @@ NAPI_MODULE_INIT() {
   const napi_property_descriptor functions[] = {
       {"bind", NULL, bind_socket, NULL, NULL, NULL, napi_enumerable, NULL},
       {"describe", NULL, describe_socket, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"duplicate", NULL, duplicate_socket, NULL, NULL, NULL, napi_enumerable, NULL},
       {"steer", NULL, steer_group, NULL, NULL, NULL, napi_enumerable, NULL},
       {"unsteer", NULL, unsteer_group, NULL, NULL, NULL, napi_enumerable, NULL},
       {"receive", NULL, receive_on, NULL, NULL, NULL, napi_enumerable, NULL},

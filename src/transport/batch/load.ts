@@ -80,6 +80,8 @@ export interface BatchTransport {
   bind(options: BindOptions): BoundSocket;
   /** What a descriptor is, e.g. one from socket activation. Throws `EBADF`, `ENOTSOCK`. */
   describe(fd: number): BoundSocket;
+  /** Another descriptor of the same socket, for who will close it. Throws `EBADF`, `EMFILE`. */
+  duplicate(fd: number): number;
   receive(options: ReceiveOptions): Receiver;
   /**
    * Sends new datagrams for the reuseport group of `fd` to its members `base` to `base + count - 1`, at random. See
@@ -96,7 +98,7 @@ export type BatchLoad =
   | { readonly transport?: undefined; readonly reason: string };
 
 /** `apiVersion` of the `batch.c` that this file knows. */
-const API_VERSION = 1;
+const API_VERSION = 2;
 
 const DEFAULT_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 const DEFAULT_SEND_BUFFER_BYTES = 1024 * 1024;
@@ -113,6 +115,7 @@ interface NativeBatch {
     sendBufferBytes: number,
   ): BoundSocket;
   describe(fd: number): BoundSocket;
+  duplicate(fd: number): number;
   steer(fd: number, base: number, count: number): void;
   unsteer(fd: number): void;
   receive(
@@ -167,6 +170,7 @@ function wrap(native: NativeBatch): BatchTransport {
         sendBufferBytes ?? DEFAULT_SEND_BUFFER_BYTES,
       ),
     describe: (fd) => native.describe(fd),
+    duplicate: (fd) => native.duplicate(fd),
     steer: (fd, base, count) => native.steer(fd, base, count),
     unsteer: (fd) => native.unsteer(fd),
     receive({ fd, buffers, counters, onBatch, batchesPerWake = 4 }) {

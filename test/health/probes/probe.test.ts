@@ -226,6 +226,17 @@ describe("an http probe finds", () => {
     await waitUntil(() => peer.open === 0, { describe: "the connection to be released" });
   });
 
+  test.each([1, 9, 20, 40, 60, 75])("the same in two pieces, cut after %i octets", async (at) => {
+    const whole = response("500 Internal Server Error", "[-]etcd failed: reason withheld\n");
+    const peer = await startPeer((socket) => {
+      socket.setNoDelay(true);
+      socket.once("data", () => {
+        socket.write(whole.slice(0, at), () => setTimeout(() => socket.end(whole.slice(at)), 20));
+      });
+    });
+    expect(said(await probe(http(peer.port)))).toBe("not-ready: not ready: etcd");
+  });
+
   test("a connection reset as soon as it is made", async () => {
     const peer = await startPeer((socket) => socket.resetAndDestroy());
     // The reset may overtake the news that the connection stands.

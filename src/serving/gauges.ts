@@ -1,0 +1,32 @@
+import type { MetricsSource, TargetRow } from "../admin/metrics.js";
+import type { Snapshot } from "../health/health.js";
+import { isAnswerable, type ServedEndpoints } from "./endpoints.js";
+import { labelsOf } from "./events.js";
+
+/** Every address of every target as the gauges show it. */
+export function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {
+  for (const [fqdn, served] of endpoints) {
+    for (const { id, addresses, override } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
+      for (const { address, health, last } of addresses) {
+        yield {
+          ...labelsOf(served, id, address),
+          isUp: health === "up",
+          isAnswerable: isAnswerable(served.answerable, id, address),
+          ...(override === undefined ? {} : { override: override.kind }),
+          ...(last?.certificateExpiryMs === undefined ? {} : { certificateExpiryMs: last.certificateExpiryMs }),
+        };
+      }
+    }
+  }
+}
+
+/** Every endpoint as the gauges show it. */
+export function describeEndpoints({ endpoints }: ServedEndpoints): ReturnType<MetricsSource["endpoints"]> {
+  return [...endpoints.values()].map(({ zone, config, answerable }) => ({
+    zone: zone.zone,
+    endpoint: config.name,
+    answerableTargets: new Set(answerable.addresses.map(({ target }) => target)).size,
+    isFailOpen: answerable.mode === "fail-open",
+    targets: config.targets.length,
+  }));
+}
