@@ -23,11 +23,8 @@ const DAY_MS = 86_400_000;
 const PEER = fileURLToPath(new URL("peer.mjs", import.meta.url));
 const DOCUMENT = fileURLToPath(new URL("../../../docs/health.md", import.meta.url));
 
-/**
- * Time that a probe, the processes of this test and the machine may add to what the rules say, milliseconds: many
- * processes share few cores here. `bench/withdrawal.mjs` measures on a machine with nothing else to do.
- */
-const SLACK_MS = 3_000;
+/** Failures in a row that each kind of evidence needs. */
+const NEEDED = { hard: 2, soft: 3, hang: 3 } as const;
 
 /** Without the right to make a network of its own, a machine cannot black out an address. */
 const canBlackOut = hasNetworks();
@@ -68,7 +65,9 @@ beforeAll(async () => {
       const atMs = performance.now();
       for (const one of batch) transitions.set(one.target, [...(transitions.get(one.target) ?? []), { ...one, atMs }]);
     },
-    onResult({ result, targets }) {
+    onResult({ result, targets, ignored }) {
+      // A machine that is too busy for this process makes failures that count for nothing.
+      if (ignored !== undefined) return;
       const atMs = performance.now();
       for (const { target } of targets) results.set(target, [...(results.get(target) ?? []), { ...result, atMs }]);
     },
@@ -130,8 +129,13 @@ describe("an apiserver that", () => {
       expect(second).toMatchObject({ from: "up", to: "down", result: { class: expectation.class } });
       const reason = second?.result.reason.replace(/\d{4}-\d\d-\d\d/, "<day>");
       expect([expectation.reason, expectation.orReason]).toContain(reason);
-      const tookMs = (second?.atMs ?? 0) - failedMs;
-      expect(tookMs).toBeLessThan((withdrawnWithinMs(expectation) ?? 0) + SLACK_MS);
+      // It took no more probes than the rules say, or one that still met the end of the old behaviour. How long that is
+      // in time, `bench/withdrawal.mjs` measures on a machine that has time for it.
+      const failures = (results.get(behaviour) ?? []).filter(
+        ({ class: resultClass, atMs }) => resultClass !== "ok" && atMs <= (second?.atMs ?? 0) + 1,
+      );
+      expect(failures.length).toBeGreaterThanOrEqual(NEEDED[confirmation]);
+      expect(failures.length).toBeLessThanOrEqual(NEEDED[confirmation] + 1);
       // Not sooner than the rules allow either: two hard failures 200 ms apart, three of the others.
       const leastMs = { hard: 200, soft: 2000, hang: 6000 }[confirmation];
       expect(second?.afterMs).toBeGreaterThanOrEqual(leastMs - 5);
