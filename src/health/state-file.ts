@@ -1,5 +1,6 @@
 import { mkdir, open, readFile, rename, stat } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
@@ -45,6 +46,23 @@ export interface StateFile<T> {
   write(value: T): Promise<void>;
 }
 
+/** How often a file that is there but cannot be read is tried, and the milliseconds in between. */
+const READ_TRIES = 3;
+const READ_AGAIN_MS = 100;
+
+/** Reads a file; an error may pass (too many open files, a disk that comes back), and with it a drain would be lost. */
+async function readPatiently(file: string): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readFile(file, "utf8");
+    } catch (error) {
+      if (codeOf(error) === "ENOENT" || attempt === READ_TRIES) throw error;
+      await delay(READ_AGAIN_MS);
+    }
+  }
+}
+
+/** Opens a file of the state folder; nothing is read or made until it is asked for. */
 export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
   const { folder, name, version, content, clock, onAlarm, maxOctets = 64 * 1024 * 1024 } = options;
   const file = path.join(folder, name);
@@ -89,7 +107,7 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
           await setAside(`it has ${size} octets, more than any state file`);
           return undefined;
         }
-        text = await readFile(file, "utf8");
+        text = await readPatiently(file);
       } catch (error) {
         if (codeOf(error) !== "ENOENT") await setAside(`it cannot be read: ${messageOf(error)}`);
         return undefined;

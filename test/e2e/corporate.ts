@@ -86,6 +86,7 @@ endpoints:
 ${ttl === undefined ? "" : `    ttl: ${ttl}\n`}    targets:
 ${targets.map(({ id, address }) => `      ${id}: ${address}\n`).join("")}    probe:
       ca: ../ca.crt
+      flap: { limit: 100 }
 ${probe === undefined ? "" : `${probe.replace(/^/gm, "      ")}\n`}`;
   const startInstance = async (address: string) => {
     const ports = unboundFollowsGlue ? [bindPort, 53] : [bindPort];
