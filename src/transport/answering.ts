@@ -103,6 +103,11 @@ interface Thread {
   worker: Worker;
 }
 
+function mergeUpdates(before: ZoneUpdate, after: ZoneUpdate): ZoneUpdate {
+  const nodes = new Map([...before.nodes, ...after.nodes].map((named) => [named.name, named]));
+  return { ...after, nodes: [...nodes.values()] };
+}
+
 /** Whether a thread is no more; its `exit` event has been, so nobody need wait for it. */
 function hasEnded({ worker }: Thread): boolean {
   return worker.threadId === -1;
@@ -130,6 +135,8 @@ export function createAnswering(options: AnsweringOptions): Answering {
   let isStopping = false;
   let hasLeft = false;
   let orders = 0;
+  /** By zone. */
+  const pending = new Map<string, ZoneUpdate>();
   const waiting = new Map<number, (answer: ListenAnswer) => void>();
   let terms: ServiceTerms | undefined;
   const threads = Array.from({ length: count }, (_, index): Thread => {
@@ -169,6 +176,12 @@ export function createAnswering(options: AnsweringOptions): Answering {
 
   function tell(thread: Thread, message: ToWorker): void {
     thread.worker.postMessage(message);
+  }
+
+  /** Sends what has changed in this turn of the event loop: of a name that changed twice, the newer answers. */
+  function sendPending(): void {
+    for (const update of pending.values()) for (const thread of threads) tell(thread, { kind: "update", update });
+    pending.clear();
   }
 
   function sendZones(thread: Thread, zones: readonly CompiledZone[]): void {
@@ -263,10 +276,13 @@ export function createAnswering(options: AnsweringOptions): Answering {
       return addresses;
     },
     load(zones) {
+      pending.clear();
       for (const thread of threads) sendZones(thread, zones);
     },
     update(update) {
-      for (const thread of threads) tell(thread, { kind: "update", update });
+      if (pending.size === 0) queueMicrotask(sendPending);
+      const before = pending.get(update.zone);
+      pending.set(update.zone, before === undefined ? update : mergeUpdates(before, update));
     },
     serve(next) {
       terms = next;
