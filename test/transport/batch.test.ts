@@ -390,9 +390,11 @@ native("worker threads", () => {
     await once(first, "message");
     const from = await client();
     const crashed = once(first, "error");
+    // Awaited from now on: it may come in the same turn as the error.
+    const exited = new Promise((resolve) => first.once("exit", resolve));
     from.send(Uint8Array.of(0, 255), socket.port, "127.0.0.1");
     expect(String(await crashed)).toContain("crash");
-    await once(first, "exit");
+    await exited;
     const reply = ask(from, Uint8Array.of(0, 4), socket.port, "127.0.0.1");
     startWorker({ fd: socket.fd, mark: 2, counters });
     expect([...(await reply).octets]).toEqual([2, 4]);
