@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
+import { askTwice } from "./ask-twice.js";
 import type { Asker, Heard, NameserverFacts } from "./facts.js";
 import { addressesIn } from "./judge-nameservers.js";
 import { mapLimited, pause } from "./pace.js";
@@ -57,7 +58,7 @@ async function collectOne(
   if ("silence" in soa) return { ...place, soa, ns: soa, soaOverTcp: soa, endpoints: new Map() };
   const [ns, soaOverTcp, answers] = await Promise.all([
     ask({ ...question, type: "NS" }),
-    ask({ ...question, type: "SOA", transport: "tcp" }),
+    askTwice(ask, { ...question, type: "SOA", transport: "tcp" }),
     askEndpoints(ask, server, endpoints),
   ]);
   return { ...place, soa, ns, soaOverTcp, endpoints: answers };

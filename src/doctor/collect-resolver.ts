@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
+import { askTwice } from "./ask-twice.js";
 import type { AskedEndpoint } from "./collect-nameservers.js";
 import type { Asker, Heard, ResolvedFacts, ResolverFacts } from "./facts.js";
 import { addressesIn } from "./judge-nameservers.js";
@@ -51,7 +52,7 @@ export async function collectResolver(
   const before = [headFirst, ...(await mapLimited(rest, AT_ONCE, askFirst))];
   const [negatives, overTcp, others] = await Promise.all([
     twice(() => resolve(absent, "A")),
-    ask({ server, name: head.fqdn, type: "A", recurse: true, transport: "tcp" }),
+    askTwice(ask, { server, name: head.fqdn, type: "A", recurse: true, transport: "tcp" }),
     mapLimited([...endpoints.keys()], AT_ONCE, (index) => {
       const { fqdn, types } = endpoints[index] as ResolvedEndpoint;
       const others = types.filter((type) => type !== before[index]?.type);
