@@ -6,7 +6,7 @@ import { createCertificateWatch } from "./health/certificates.js";
 import type { Snapshot } from "./health/health.js";
 import { openKeptState } from "./health/kept.js";
 import { createHealthMonitor, type HealthMonitor } from "./health/monitor.js";
-import { createOverrideBook, type OverrideBook } from "./health/overrides.js";
+import { createOverrideBook } from "./health/overrides.js";
 import { createProbeFiles } from "./health/probes/files.js";
 import { createRunProbe } from "./health/probes/probe.js";
 import { createOpenTripwire } from "./health/probes/tripwire.js";
@@ -77,10 +77,6 @@ export interface App {
   snapshot(): Snapshot;
   /** What an endpoint answers now, by its fqdn. */
   answerable(fqdn: string): Answerable | undefined;
-  /** What operators said of targets. */
-  readonly overrides: OverrideBook;
-  /** When it is safe to stop a target that is not answered; see {@link ServedEndpoints.safeAtMs}. */
-  safeAtMs(fqdn: string, target: string): number | undefined;
   /** Resolves when queries are answered; rejects with a UserError if a predecessor could not be taken over from. */
   readonly ready: Promise<void>;
   /** Resolves when the port has been left to a successor: what remains is to {@link stop}. */
@@ -385,8 +381,6 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
     },
     snapshot: () => monitor.snapshot(),
     answerable: (fqdn) => served.endpoints.get(fqdn)?.answerable,
-    overrides,
-    safeAtMs: (fqdn, target) => served.safeAtMs(fqdn, target),
     ready,
     left,
     reload: async () => (await reload()).length === 0,
