@@ -5,7 +5,7 @@ import { namesInside } from "../wire/rdata.js";
 import { cutAbove } from "../zone/build.js";
 import type { RRset, Zone } from "../zone/zone.js";
 import { type CompiledAnswer, type CompiledNode, NO_ROTATION, type Rotation } from "./answer.js";
-import { SOA_SERIAL_FROM_END, type ZoneView } from "./view.js";
+import { type RRsets, SOA_SERIAL_FROM_END, type ZoneView } from "./view.js";
 
 /**
  * Aliases followed inside the zone before the chain is cut. Resolvers give up at 8 to 16 of them; a loop ends earlier,
@@ -13,10 +13,10 @@ import { SOA_SERIAL_FROM_END, type ZoneView } from "./view.js";
  */
 const MAX_CHAIN = 16;
 
-/** A node and the names whose records it was made from: when one of those changes, it must be compiled anew. */
+/** A node and what it was made from: wherever those names have these records, this is what is compiled. */
 export interface NodeCompilation {
   readonly node: CompiledNode;
-  readonly reads: ReadonlySet<Name>;
+  readonly reads: ReadonlyMap<Name, RRsets>;
 }
 
 /**
@@ -28,12 +28,13 @@ export interface NodeCompilation {
  * @param name one of `view.zone.names`
  */
 export function compileNode(view: ZoneView, name: Name): NodeCompilation {
-  const reads = new Set<Name>();
+  const reads = new Map<Name, RRsets>();
   const tracked: ZoneView = {
     zone: view.zone,
     rrsets(owner) {
-      reads.add(owner);
-      return view.rrsets(owner);
+      const rrsets = view.rrsets(owner);
+      reads.set(owner, rrsets);
+      return rrsets;
     },
   };
   const { zone } = view;

@@ -1,8 +1,8 @@
 import type { Name } from "../wire/name.js";
 import { nextSerial } from "../zone/serial.js";
 import type { Zone, ZoneEndpoint } from "../zone/zone.js";
-import type { CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
-import { compileNodata, compileNode, compileNxdomain } from "./compile.js";
+import type { CompiledZone, ZoneUpdate } from "./answer.js";
+import { compileNodata, compileNode, compileNxdomain, type NodeCompilation } from "./compile.js";
 import { createLivingZone, type EndpointAnswers } from "./view.js";
 
 /** A zone whose answers follow health: compiles whole once, and afterwards what a change touches. */
@@ -21,6 +21,9 @@ export interface PublishedZone {
   update(endpoint: ZoneEndpoint, answers: EndpointAnswers, wallMs: number): ZoneUpdate | undefined;
 }
 
+/** Compilations of one name that are kept. */
+const MAX_KEPT = 16;
+
 /**
  * Begins publishing a zone.
  *
@@ -34,24 +37,35 @@ export function publishZone(
   lastSerial?: number,
 ): PublishedZone {
   const living = createLivingZone(zone);
-  const published = new Map<string, string>();
   for (const endpoint of zone.endpoints) {
     const now = answers.get(endpoint.fqdn);
-    if (now === undefined) continue;
-    living.update(endpoint, now);
-    published.set(endpoint.fqdn, fingerprint(now));
+    if (now !== undefined) living.update(endpoint, now);
   }
   let serial = nextSerial(lastSerial, wallMs);
   /** Name → the names whose answers were made from it. */
   const dependents = new Map<Name, Set<Name>>();
-  const compile = (name: Name): NamedNode => {
-    const { node, reads } = compileNode(living.view, name);
-    for (const read of reads) {
+  /** What changes have compiled, by name: health goes to and fro, and what it comes back to need not be made again. */
+  const kept = new Map<Name, NodeCompilation[]>();
+  const compile = (name: Name): NodeCompilation => {
+    const compilation = compileNode(living.view, name);
+    for (const read of compilation.reads.keys()) {
       const readers = dependents.get(read);
       if (readers === undefined) dependents.set(read, new Set([name]));
       else readers.add(name);
     }
-    return { name, node };
+    return compilation;
+  };
+  const isCurrent = ({ reads }: NodeCompilation): boolean => {
+    for (const [name, rrsets] of reads) if (living.view.rrsets(name) !== rrsets) return false;
+    return true;
+  };
+  const recall = (name: Name): NodeCompilation => {
+    const candidates = kept.get(name) ?? [];
+    const found = candidates.find(isCurrent);
+    if (found !== undefined) return found;
+    const compilation = compile(name);
+    kept.set(name, [compilation, ...candidates.slice(0, MAX_KEPT - 1)]);
+    return compilation;
   };
   return {
     zone,
@@ -63,24 +77,18 @@ export function publishZone(
       serial,
       nodata: compileNodata(living.view),
       nxdomain: compileNxdomain(living.view),
-      nodes: [...zone.names].map(compile),
+      nodes: [...zone.names].map((name) => ({ name, node: compile(name).node })),
     }),
     update(endpoint, now, at) {
-      const print = fingerprint(now);
-      if (published.get(endpoint.fqdn) === print) return undefined;
-      published.set(endpoint.fqdn, print);
+      const changed = living.update(endpoint, now);
+      if (changed.size === 0) return undefined;
       const touched = new Set<Name>();
-      for (const name of living.update(endpoint, now)) {
+      for (const name of changed) {
         if (zone.names.has(name)) touched.add(name);
         for (const reader of dependents.get(name) ?? []) touched.add(reader);
       }
       serial = nextSerial(serial, at);
-      return { zone: zone.name, serial, nodes: [...touched].map(compile) };
+      return { zone: zone.name, serial, nodes: [...touched].map((name) => ({ name, node: recall(name).node })) };
     },
   };
-}
-
-/** Equal for equal answers. */
-function fingerprint({ addresses, status = [] }: EndpointAnswers): string {
-  return [...addresses.map(({ target, address }) => `${target} ${address}`), ...status].join(",");
 }

@@ -10,14 +10,23 @@ import type { RRset, Zone, ZoneEndpoint } from "../zone/zone.js";
  */
 export interface ZoneView {
   readonly zone: Zone;
-  /** The records of a name by type; empty for an empty non-terminal or a name that does not exist. */
-  rrsets(name: Name): ReadonlyMap<number, RRset>;
+  /**
+   * The records of a name by type; empty for an empty non-terminal or a name that does not exist. As long as the records
+   * are the same, so is the map; and where they become again what they were a while ago, it may be the one of then.
+   */
+  rrsets(name: Name): RRsets;
 }
 
-const NOTHING: ReadonlyMap<number, RRset> = new Map();
+/** The records of one name by type. */
+export type RRsets = ReadonlyMap<number, RRset>;
+
+const NOTHING: RRsets = new Map();
 
 /** Addresses whose data are kept; discovery may go through any number of them over the years. */
 const MAX_KNOWN_ADDRESSES = 4_096;
+
+/** States of an endpoint whose records are kept: its health goes to and fro between a few. */
+const MAX_KNOWN_STATES = 16;
 
 /** Octets of the SOA rdata from the serial on: serial, refresh, retry, expire, minimum. */
 export const SOA_SERIAL_FROM_END = 20;
@@ -39,29 +48,70 @@ export interface LivingZone {
   update(endpoint: ZoneEndpoint, answers: EndpointAnswers): ReadonlySet<Name>;
 }
 
+/** The records of each name of an endpoint in one state, with those that the zone has there anyway. */
+type EndpointState = ReadonlyMap<Name, RRsets>;
+
 /** Begins with endpoints that answer nothing: `update` each before anything is compiled. */
 export function createLivingZone(zone: Zone): LivingZone {
-  const present = new Map<Name, Map<number, RRset>>();
+  const fixed = new Map<Name, RRsets>(zone.records);
+  fixed.set(zone.name, new Map([...(fixed.get(zone.name) ?? []), [TYPE.SOA, soaRecord(zone)]]));
+  const present = new Map(fixed);
   const recordsOf = createEndpointRecords();
-  for (const [name, types] of zone.records) present.set(name, new Map(types));
-  /** @returns whether the records differ from what stood there */
-  const put = (rrset: RRset): boolean => {
-    const types = present.get(rrset.name) ?? new Map<number, RRset>();
-    const isSame = sameRdatas(types.get(rrset.type)?.rdatas ?? [], rrset.rdatas);
-    if (rrset.rdatas.length === 0) types.delete(rrset.type);
-    else types.set(rrset.type, rrset);
-    present.set(rrset.name, types);
-    return !isSame;
+  /** By fqdn and fingerprint. */
+  const known = new Map<string, Map<string, EndpointState>>();
+
+  /** The records of an endpoint; names that have the same records in two states have the same map. */
+  const makeState = (
+    endpoint: ZoneEndpoint,
+    answers: EndpointAnswers,
+    others: Iterable<EndpointState>,
+  ): EndpointState => {
+    const state = new Map<Name, Map<number, RRset>>();
+    for (const rrset of recordsOf(endpoint, answers)) {
+      const types = state.get(rrset.name) ?? new Map(fixed.get(rrset.name));
+      if (rrset.rdatas.length > 0) types.set(rrset.type, rrset);
+      state.set(rrset.name, types);
+    }
+    const candidates = [present, ...others];
+    const shared = [...state].map(([name, types]): [Name, RRsets] => {
+      const same = candidates.map((other) => other.get(name)).find((other) => sameRRsets(types, other));
+      return [name, same ?? types];
+    });
+    return new Map(shared);
   };
-  put(soaRecord(zone));
+
+  const stateOf = (endpoint: ZoneEndpoint, answers: EndpointAnswers): EndpointState => {
+    const print = fingerprint(answers);
+    const states = known.get(endpoint.fqdn) ?? new Map<string, EndpointState>();
+    known.set(endpoint.fqdn, states);
+    const remembered = states.get(print);
+    if (remembered !== undefined) return remembered;
+    const state = makeState(endpoint, answers, states.values());
+    if (states.size === MAX_KNOWN_STATES) states.clear();
+    states.set(print, state);
+    return state;
+  };
+
   return {
     view: { zone, rrsets: (name) => present.get(name) ?? NOTHING },
     update(endpoint, answers) {
       const changed = new Set<Name>();
-      for (const rrset of recordsOf(endpoint, answers)) if (put(rrset)) changed.add(rrset.name);
+      for (const [name, types] of stateOf(endpoint, answers)) {
+        if (present.get(name) === types) continue;
+        present.set(name, types);
+        changed.add(name);
+      }
       return changed;
     },
   };
+}
+
+/** Equal for equal answers. */
+function fingerprint({ addresses, status = [] }: EndpointAnswers): string {
+  let print = "";
+  for (const { target, address } of addresses) print += `${target} ${address},`;
+  for (const text of status) print += `${text},`;
+  return print;
 }
 
 /** The apex SOA with serial 0: the serial of the moment is written into every answer as it is sent. */
@@ -128,16 +178,23 @@ function serviceRdata(port: number, target: Name): Uint8Array {
   return Uint8Array.from([0, 0, 0, 0, port >>> 8, port & 0xff, ...nameOctets(target)]);
 }
 
-/** Whether two RRsets of one name and type have the same records, in the same order. */
+/** Whether a name has the same records, in the same order. */
+function sameRRsets(some: RRsets, others: RRsets | undefined): boolean {
+  if (others === undefined || some.size !== others.size) return false;
+  for (const [type, { rdatas }] of some) {
+    const other = others.get(type);
+    if (other === undefined || !sameRdatas(rdatas, other.rdatas)) return false;
+  }
+  return true;
+}
+
 function sameRdatas(some: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
-  return (
-    some.length === others.length &&
-    some.every((rdata, index) => {
-      const other = others[index];
-      if (other === rdata) return true;
-      return other?.length === rdata.length && rdata.every((octet, i) => octet === other[i]);
-    })
-  );
+  return some.length === others.length && some.every((rdata, index) => sameOctets(rdata, others[index]));
+}
+
+function sameOctets(some: Uint8Array, others: Uint8Array | undefined): boolean {
+  if (some === others) return true;
+  return some.length === others?.length && some.every((octet, i) => octet === others[i]);
 }
 
 /** One TXT record of these strings (RFC 1035 §3.3.14). */
