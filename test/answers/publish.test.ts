@@ -22,13 +22,15 @@ const ZONE = sketchZone({
   ].join("\n"),
 });
 
-const answers = fc
-  .subarray(Object.entries(TARGETS))
-  .map((up): EndpointAnswers => answering(Object.fromEntries(up)));
+const answers = fc.subarray(Object.entries(TARGETS)).map((up): EndpointAnswers => answering(Object.fromEntries(up)));
 
 /** All nodes of the zone as they are compiled where nothing was ever different. */
 function compiledAfresh(now: ReadonlyMap<string, EndpointAnswers>): Map<Name, CompiledNode> {
-  return new Map(publishZone(ZONE, now, 0).compile().nodes.map(({ name, node }) => [name, node]));
+  return new Map(
+    publishZone(ZONE, now, 0)
+      .compile()
+      .nodes.map(({ name, node }) => [name, node]),
+  );
 }
 
 test("however health comes and goes, what is published is what would be compiled afresh", () => {
