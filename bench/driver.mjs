@@ -9,6 +9,7 @@
  * when all are made, with `{ changes: [[nanoseconds, addresses], ...] }`: CLOCK_MONOTONIC right before each change
  * was compiled, and the number of addresses that are answered after it.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { publishZone } from "../dist/answers/publish.js";
 import { createLogger } from "../dist/lib/logger.js";
@@ -54,30 +55,32 @@ const [zone] = published;
 const [value] = zones[0].endpoints;
 const [endpoint] = config.zones[0].endpoints;
 
-async function change({ perSecond, seconds }) {
+/** What was recorded of a change: CLOCK_MONOTONIC before it, and the number of addresses after it. */
+const MAX_CHANGES = 1 << 16;
+const times = new BigUint64Array(MAX_CHANGES);
+const counts = new Uint8Array(MAX_CHANGES);
+
+/** `timed`: each in a turn of the event loop of its own, or the first of two could not be seen. */
+async function change({ perSecond, seconds, timed }) {
   const all = endpoint.targets.length;
   const total = Math.round(perSecond * seconds);
+  if (total > MAX_CHANGES) throw new Error(`more than ${MAX_CHANGES} changes`);
   const gapMs = 1000 / perSecond;
   const startMs = performance.now();
-  const changes = [];
-  const timer = setInterval(makeDue, Math.max(TICK_MS, gapMs));
-  let finish;
-  const finished = new Promise((resolve) => (finish = resolve));
-
-  function makeDue() {
-    // Few enough to be timed: never two at once, or the first could not be seen.
-    const due = gapMs > TICK_MS ? changes.length + 1 : Math.min(total, (performance.now() - startMs) / gapMs);
-    while (changes.length < Math.floor(due)) {
-      const count = changes.length % 2 === 0 ? all - 1 : all;
-      changes.push([String(process.hrtime.bigint()), count]);
+  let made = 0;
+  while (made < total) {
+    const waitMs = timed ? startMs + (made + 1) * gapMs - performance.now() : TICK_MS;
+    await delay(Math.max(1, Math.ceil(waitMs)));
+    const due = timed ? made + 1 : Math.min(total, Math.floor((performance.now() - startMs) / gapMs));
+    for (; made < due; made += 1) {
+      const count = made % 2 === 0 ? all - 1 : all;
+      counts[made] = count;
+      times[made] = process.hrtime.bigint();
       put(count);
     }
-    if (changes.length === total) finish();
   }
-  await finished;
-  clearInterval(timer);
   put(all);
-  return changes;
+  return Array.from({ length: made }, (_, i) => [String(times[i]), counts[i]]);
 }
 
 function put(count) {

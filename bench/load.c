@@ -10,7 +10,8 @@
  * A query that is not answered within --timeout milliseconds is lost.
  * With --pid, the CPU time of those processes within the measured span is read from /proc.
  * With --watch, a line `NANOSECONDS COUNT` goes to that file whenever a reply's number of answers differs from that of
- * the reply before; the clock is CLOCK_MONOTONIC, the same in all processes.
+ * the reply before; the clock is CLOCK_MONOTONIC, the same in all processes. `NANOSECONDS blind NANOSECONDS` is a span
+ * in which this program was not running and so could not see anything.
  * With --flood, the octets of that file are sent besides, from sockets of their own, as fast as the core allows, and
  * what comes back is not read. They are not counted in `sent`, but in `flooded`.
  *
@@ -46,6 +47,8 @@ enum {
   SUB_BITS = 6,
   BUCKETS = (64 - SUB_BITS) << SUB_BITS,
   RCODES = 16,
+  /* A turn of the loop takes some ten microseconds; longer than this, something else had the core. */
+  BLIND_NS = 500000,
 };
 
 struct query {
@@ -369,7 +372,10 @@ int main(int count, char **arguments) {
   uint64_t end = measured + (uint64_t)(seconds * 1e9);
   bool warm = false;
   unsigned turn = 0, turn_of_flood = 0;
+  uint64_t looked = begin;
   while ((at = now()) < end) {
+    if (watch && at - looked > BLIND_NS) fprintf(watch, "%lu blind %lu\n", looked, at);
+    looked = at;
     if (!warm && at >= measured) {
       warm = true;
       forget_warmup();

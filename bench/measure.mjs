@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { FIGURES } from "./cases.mjs";
 import { DEMO_NAME, setUpDemo } from "./demo.mjs";
 import { QUERY_KINDS, queryLine } from "./queries.mjs";
@@ -20,6 +21,8 @@ const START_ATTEMPTS = 3;
 
 /** Seconds of load before the measured span, so that every server is warm. */
 const WARMUP_S = 0.3;
+/** Changes before changes are measured, under load, so that all code on their way is compiled: as all else is measured. */
+const WARMUP_CHANGES = { perSecond: 800, seconds: 15, timed: true };
 /** Seconds by which changes begin after the load and end before it, so that each is seen. */
 const CHANGES_AFTER_S = 0.2;
 /** Seconds that resident memory is watched after the load. */
@@ -28,6 +31,8 @@ const MEMORY_S = 2;
 /** Compiles the C programs and opens what servers probe. `folder` is for all files; `cleanUp` ends and forgets all. */
 export async function createBench({ folder, seconds, livezoneCommand }) {
   const cleanups = [];
+  // This program does nothing while it measures: no collecting of garbage because it is idle, either.
+  setFlagsFromString("--no-memory-reducer");
   const load = compile(folder, "load");
   const context = { echo: compile(folder, "echo"), livezoneCommand };
   context.targetPort = await listenForProbes(cleanups);
@@ -103,6 +108,7 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
 
   /** One run of a lane; the runner itself stays idle meanwhile. */
   async function run(lane, server) {
+    if (lane.changes && !server.isWarm) await warmUp(lane, server);
     const more = [...(lane.load ?? [])];
     const watchFile = join(folder, "watched");
     if (lane.watch) more.push("--watch", watchFile);
@@ -118,13 +124,25 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
     return result;
   }
 
-  async function makeChanges({ child }, { changes, watch }) {
+  async function warmUp({ queries }, server) {
+    const file = join(folder, `${queries}.txt`);
+    const loaded = runLoad(load, ["--port", server.port, "--queries", file, "--seconds", WARMUP_CHANGES.seconds]);
+    await change(server, WARMUP_CHANGES);
+    await loaded;
+    server.isWarm = true;
+  }
+
+  async function makeChanges(server, { changes, watch }) {
     const span = WARMUP_S + seconds;
     if (watch) await delay(CHANGES_AFTER_S * 1000);
-    child.send({ perSecond: changes, seconds: watch ? span - 2 * CHANGES_AFTER_S : span });
-    const [answer] = await once(child, "message");
-    return answer.changes;
+    return change(server, { perSecond: changes, seconds: watch ? span - 2 * CHANGES_AFTER_S : span, timed: watch });
   }
+}
+
+async function change({ child }, wanted) {
+  child.send(wanted);
+  const [{ changes }] = await once(child, "message");
+  return changes;
 }
 
 function compile(folder, name) {
@@ -204,23 +222,32 @@ function runLoad(load, args) {
   });
 }
 
-/** How long each change took until a reply had the new number of addresses. */
+/**
+ * How long each change took until a reply had the new number of addresses. Changes while the load was not running, or
+ * had just been, are counted as `unseen`: nobody can tell when they were on the wire.
+ */
 function timesOf(changes, text) {
-  const seen = text
+  const lines = text
     .split("\n")
     .filter(Boolean)
-    .map((line) => line.split(" "))
+    .map((line) => line.split(" "));
+  const blind = lines.filter(([, what]) => what === "blind").map(([from, , to]) => [BigInt(from), BigInt(to)]);
+  const seen = lines
+    .filter(([, what]) => what !== "blind")
     .map(([atNs, count]) => ({ atNs: BigInt(atNs), count: Number(count) }));
   let next = 0;
-  const times = changes.map(([text, count]) => {
+  let unseen = 0;
+  const times = [];
+  for (const [text, count] of changes) {
     const atNs = BigInt(text);
     while (next < seen.length && seen[next].atNs < atNs) next += 1;
     const found = seen.slice(next, next + 1000).find((event) => event.count === count);
-    return found === undefined ? Number.POSITIVE_INFINITY : Number(found.atNs - atNs) / 1e6;
-  });
+    if (blind.some(([from, to]) => from <= (found?.atNs ?? atNs) && atNs <= to)) unseen += 1;
+    else times.push(found === undefined ? Number.POSITIVE_INFINITY : Number(found.atNs - atNs) / 1e6);
+  }
   times.sort((a, b) => a - b);
   const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? null;
-  return { changes: times.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: times.at(-1) ?? null };
+  return { changes: times.length, unseen, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: times.at(-1) ?? null };
 }
 
 /** The median of what is resident over some seconds, in which probes go on. */

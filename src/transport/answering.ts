@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
+import { packNodes } from "../answers/packed.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
@@ -180,7 +181,10 @@ export function createAnswering(options: AnsweringOptions): Answering {
 
   /** Sends what has changed in this turn of the event loop: of a name that changed twice, the newer answers. */
   function sendPending(): void {
-    for (const update of pending.values()) for (const thread of threads) tell(thread, { kind: "update", update });
+    for (const { zone, serial, nodes } of pending.values()) {
+      const message: ToWorker = { kind: "update", zone, serial, nodes: packNodes(nodes) };
+      for (const thread of threads) tell(thread, message);
+    }
     pending.clear();
   }
 

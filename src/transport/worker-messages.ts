@@ -1,7 +1,9 @@
-import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
+import type { CompiledZone } from "../answers/answer.js";
+import type { PackedNodes } from "../answers/packed.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { QueryDefect } from "../query/guard.js";
 import type { PolicySettings } from "../query/policy.js";
+import type { Name } from "../wire/name.js";
 import type { TcpLimits } from "./tcp-connection.js";
 
 /** What a thread is started with. */
@@ -36,7 +38,7 @@ export type ToWorker =
   | { readonly kind: "begin" }
   | { readonly kind: "zones"; readonly zones: readonly CompiledZone[] }
   | { readonly kind: "commit" }
-  | { readonly kind: "update"; readonly update: ZoneUpdate }
+  | { readonly kind: "update"; readonly zone: Name; readonly serial: number; readonly nodes: PackedNodes }
   | { readonly kind: "ready" }
   /** Whom to answer, and how, from now on. */
   | { readonly kind: "serve"; readonly terms: ServiceTerms }

@@ -1,5 +1,6 @@
 /** A thread that answers queries: sockets and a table, and messages that say what is to be in them. */
 import { parentPort, workerData } from "node:worker_threads";
+import { unpackNodes } from "../answers/packed.js";
 import { AnswerTable } from "../answers/table.js";
 import { systemClock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
@@ -86,7 +87,7 @@ async function obey(message: ToWorker): Promise<void> {
       state.table = coming;
       return;
     case "update":
-      state.table.update(message.update);
+      state.table.update({ zone: message.zone, serial: message.serial, nodes: unpackNodes(message.nodes) });
       return;
     case "serve":
       state.policy = createPolicy(message.terms.policy, systemClock, Math.random);
