@@ -11,6 +11,8 @@ const STEADY_RATE = 30_000;
 const FLOODED_RATE = 5_000;
 /** Changes a second whose way to the wire is timed: far enough apart that each is seen before the next. */
 const TIMED_CHANGES = 100;
+/** Load that asks for one reply after the other. */
+const ONE_AT_A_TIME = ["--sockets", "1", "--outstanding", "1"];
 /** Changes a second that throughput is to survive. */
 const MANY_CHANGES = 1_000;
 /** Zones of the case of many. */
@@ -54,16 +56,14 @@ export const GROUPS = {
   },
   change: {
     title: "Health change to changed answer",
-    lanes: {
-      idle: {
-        server: "driver",
-        queries: "a",
-        load: ["--sockets", "1", "--outstanding", "1"],
-        changes: TIMED_CHANGES,
-        watch: true,
-      },
-      saturated: { server: "driver", queries: "a", changes: TIMED_CHANGES, watch: true },
-    },
+    lanes: Object.fromEntries(
+      [
+        ["idle", "driver", ONE_AT_A_TIME],
+        ["idle floor", "changingEcho", ONE_AT_A_TIME],
+        ["saturated", "driver", []],
+        ["saturated floor", "changingEcho", []],
+      ].map(([lane, server, load]) => [lane, { server, queries: "a", load, changes: TIMED_CHANGES, watch: true }]),
+    ),
   },
   churn: {
     title: `${MANY_CHANGES} changes of health a second, saturated`,
@@ -109,7 +109,7 @@ const figure = (name, unit, lane) => ({ unit, lanes: [lane], value: (medians) =>
 const atLeast = (bar, goal) => ({ better: "higher", bar, goal });
 const atMost = (bar, goal) => ({ better: "lower", bar, goal });
 
-/** Every case by name. Those without a bar are run only when they are named. */
+/** Every case by name. Those without a bar are run only when they are named, except those that others are compared with. */
 export const CASES = {
   "a-gdnsd": {
     group: "a",
@@ -180,11 +180,25 @@ export const CASES = {
     ...figure("changeP99Ms", "ms", "idle"),
     ...atMost(2, 1),
   },
+  "change-idle-floor": {
+    group: "change",
+    title: "a C program in its place, whose answer another thread changes in memory",
+    ...figure("changeP99Ms", "ms", "idle floor"),
+    better: "lower",
+    isReference: true,
+  },
   "change-saturated": {
     group: "change",
     title: "the same, saturated",
     ...figure("changeP99Ms", "ms", "saturated"),
     ...atMost(2, 1),
+  },
+  "change-saturated-floor": {
+    group: "change",
+    title: "that C program, saturated",
+    ...figure("changeP99Ms", "ms", "saturated floor"),
+    better: "lower",
+    isReference: true,
   },
   churn: {
     group: "churn",

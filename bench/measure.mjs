@@ -1,7 +1,7 @@
 /** Runs the lanes of a group in turn: starts their servers on one core, and the load on the other. */
 import { spawn, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
-import { once } from "node:events";
+import { on, once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -139,17 +139,32 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
   }
 }
 
+/** Has a server change its answers, and waits until it has. @returns when, and to how many addresses */
 async function change({ child }, wanted) {
-  child.send(wanted);
-  const [{ changes }] = await once(child, "message");
-  return changes;
+  if (child.stdin === null) {
+    child.send(wanted);
+    const [{ changes }] = await once(child, "message");
+    return changes;
+  }
+  child.stdin.write(`${wanted.perSecond} ${wanted.seconds}\n`);
+  let text = "";
+  for await (const [chunk] of on(child.stdout, "data")) {
+    text += chunk;
+    if (text.endsWith("done\n")) break;
+  }
+  const lines = text.split("\n").slice(0, -2);
+  return lines.map((line) => line.split(" ")).map(([atNs, count]) => [atNs, Number(count)]);
 }
 
 function compile(folder, name) {
   const target = join(folder, `bin-${name}`);
-  const { status, stderr, error } = spawnSync("cc", ["-std=c11", "-O2", "-o", target, join(here, `${name}.c`)], {
-    encoding: "utf8",
-  });
+  const { status, stderr, error } = spawnSync(
+    "cc",
+    ["-std=c11", "-O2", "-pthread", "-o", target, join(here, `${name}.c`)],
+    {
+      encoding: "utf8",
+    },
+  );
   if (status !== 0) throw new Error(`cannot compile bench/${name}.c: ${error?.message ?? stderr}`);
   return target;
 }

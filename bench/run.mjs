@@ -59,7 +59,8 @@ if (options.list) {
   for (const [name, { title }] of Object.entries(CASES)) console.log(`${name.padEnd(18)}${title}`);
   process.exit(0);
 }
-const wanted = options.case ?? Object.keys(CASES).filter((name) => CASES[name].bar !== undefined);
+const wanted =
+  options.case ?? Object.keys(CASES).filter((name) => CASES[name].bar !== undefined || CASES[name].isReference);
 for (const name of wanted) if (!Object.hasOwn(CASES, name)) usage(`no case ${name}: ${Object.keys(CASES).join(", ")}`);
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);

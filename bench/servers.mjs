@@ -67,12 +67,19 @@ endpoints:
 
 /**
  * Each server: `program` to look for, and `prepare`, which writes its files and gives its arguments.
- * `context`: { folder, port, zones, targetPort, echo, livezoneCommand, configFile }. `isDriven`: has an IPC channel.
+ * `context`: { folder, port, zones, targetPort, echo, livezoneCommand, configFile }. `isDriven`: has an IPC channel;
+ * `isTold`: reads its input.
  */
 export const SERVERS = {
   echo: {
     program: (context) => context.echo,
     prepare: ({ port }) => [String(port), "127.0.0.1"],
+  },
+  /** The same with a second thread that changes what is answered. */
+  changingEcho: {
+    program: (context) => context.echo,
+    isTold: true,
+    prepare: ({ port }) => [String(port), "127.0.0.1", "changes"],
   },
   livezone: {
     program: () => process.execPath,
@@ -246,13 +253,13 @@ export function residentMb(pids) {
  * @param answers asked with the port until it says true
  */
 export async function startServer(name, context, core, answers) {
-  const { program, prepare, isDriven = false } = SERVERS[name];
+  const { program, prepare, isDriven = false, isTold = false } = SERVERS[name];
   const path = program(context);
   if (!path) return undefined;
   mkdirSync(context.folder, { recursive: true });
   const args = prepare(context);
   const child = spawn("taskset", ["-c", String(core), path, ...args], {
-    stdio: ["ignore", "pipe", "pipe", ...(isDriven ? ["ipc"] : [])],
+    stdio: [isTold ? "pipe" : "ignore", "pipe", "pipe", ...(isDriven ? ["ipc"] : [])],
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr])

@@ -92,6 +92,8 @@ export interface AppOptions {
   /** The main configuration file. */
   readonly file: string;
   readonly log: Logger;
+  /** What `file` says; absent: it is read. */
+  readonly first?: Prepared;
   /** Absent: the port is free. */
   readonly predecessor?: Predecessor;
 }
@@ -101,9 +103,9 @@ export interface AppOptions {
  *
  * @throws ConfigurationError, UserError (a socket that cannot be opened)
  */
-export async function startApp({ file, log, predecessor }: AppOptions): Promise<App> {
+export async function startApp({ file, log, predecessor, first }: AppOptions): Promise<App> {
   const clock = systemClock;
-  let prepared = prepare(file);
+  let prepared = first ?? prepare(file);
   const started = prepared.config;
   logProblems(log, prepared.warnings);
 
@@ -259,6 +261,7 @@ export async function startApp({ file, log, predecessor }: AppOptions): Promise<
         (one) => one.id === target && one.addresses.some((other) => other.address === address),
       ),
     );
+    void metrics.forgetGone();
     remembering.changed();
     watch.follow(next.config);
   }

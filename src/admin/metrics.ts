@@ -52,6 +52,8 @@ export interface Metrics {
   readonly registry: Registry;
   probeFinished(probe: { readonly class: ResultClass; readonly durationMs: number; readonly lagMs: number }): void;
   transition(labels: TargetLabels, to: "up" | "down"): void;
+  /** Ends the series of targets that the source no longer names, or they would add up over the years. */
+  forgetGone(): Promise<void>;
   adminRequest(request: { readonly entry: string; readonly status: number }): void;
   /** Shows the streams of events from now on. */
   watchStreams(streams: { readonly subscribers: number; readonly dropped: number }): void;
@@ -241,6 +243,14 @@ export function createMetrics(
       lag.observe(probe.lagMs / 1000);
     },
     transition: ({ zone, endpoint, target, address }, to) => transitions.inc({ zone, endpoint, target, address, to }),
+    async forgetGone() {
+      const key = ({ zone, endpoint, target, address }: Partial<Record<keyof TargetLabels, string | number>>) =>
+        `${zone} ${endpoint} ${target} ${address}`;
+      const present = new Set([...source.targets()].map(key));
+      for (const { labels } of (await transitions.get()).values) {
+        if (!present.has(key(labels))) transitions.remove(labels);
+      }
+    },
     adminRequest: ({ entry, status }) => adminRequests.inc({ entry, status: String(status) }),
     watchStreams(streams) {
       read("livezone_event_subscribers", "Readers of the stream of events.", [], () => [

@@ -34,10 +34,11 @@ export function addServe(program: Command, context: CommandContext): void {
 
 async function serve(file: string, isTakeover: boolean): Promise<number> {
   const signals = holdSignals();
-  const { config } = prepare(file);
+  const first = prepare(file);
+  const { config } = first;
   const log = createLogger({ level: config.log.level });
   const predecessor = isTakeover ? await findPredecessor(config.admin.socket, log) : undefined;
-  const options: AppOptions = { file, log, ...(predecessor === undefined ? {} : { predecessor }) };
+  const options: AppOptions = { file, log, first, ...(predecessor === undefined ? {} : { predecessor }) };
   const app = await startApp(options);
   signals.onReload(() => void app.reload());
   const failed = new Promise<never>((_, reject) => {

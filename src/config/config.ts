@@ -238,7 +238,7 @@ export interface HttpRequestConfig {
 
 export interface HttpsProbeConfig extends HttpRequestConfig {
   readonly type: "https";
-  /** Resume TLS sessions, up to a minute each, instead of verifying the certificate every time. Absent = no. */
+  /** Resume TLS sessions, up to five minutes each, instead of verifying the certificate every time. Absent = no. */
   readonly resumeTls?: boolean;
   /** PEM file of the authorities that may sign the certificate, absolute; absent = the system's. */
   readonly ca?: string;

@@ -180,7 +180,7 @@ export const probeOptions = {
     TLS,
     flag({
       about:
-        "Resume TLS sessions for up to a minute, which saves work with thousands of targets; a changed certificate is then noticed up to a minute later.",
+        "Resume TLS sessions for up to five minutes, which saves work with thousands of targets; a changed certificate is then noticed up to five minutes later.",
       default: false,
     }),
   ),

@@ -107,6 +107,7 @@ describe("a reload", () => {
     const [cp1, cp2] = all.targets as [ProbedTarget, ProbedTarget];
     const server = await startServer(all, [cp1, cp2]);
     expect(await server.answered()).toEqual(["cp1", "cp2"]);
+    expect(await server.metrics()).toMatch(/^livezone_target_transitions_total\{.*target="cp1"/m);
     server.livezone.write("zones/k8s.yaml", zoneFile(all.port, [cp2]));
     await server.reload();
     expect(await server.answered()).toEqual(["cp2"]);
@@ -114,7 +115,9 @@ describe("a reload", () => {
     const [first, second] = [cp1.probes, cp2.probes];
     await waitUntil(() => cp2.probes >= second + 4);
     expect(cp1.probes).toBeLessThanOrEqual(first + 1);
-    expect(await server.metrics()).not.toMatch(/^livezone_target_up\{.*target="cp1"/m);
+    const metrics = await server.metrics();
+    expect(metrics).not.toMatch(/^livezone_\w+\{.*target="cp1"/m);
+    expect(metrics).toMatch(/^livezone_target_transitions_total\{.*target="cp2"/m);
   });
 
   test("of an invalid file keeps the old configuration and says why", async () => {

@@ -27,7 +27,7 @@ export type RunProbe = (target: ProbeTarget, config: ProbeConfig, signal?: Abort
 
 /** The probes of this version, by the `type` of their configuration. */
 export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
-  const sessions = createSessions(clock);
+  const sessions = createSessions(clock, Math.random);
   function begin(target: ProbeTarget, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
     const { address } = target;
     switch (config.type) {

@@ -40,7 +40,7 @@ export function connectTls(
 }
 
 /**
- * How to give a session to a connection. As an option of `connect` Node takes it apart twice, a sixth of the work of a
+ * How to give a session to a connection. As an option of `connect` Node takes it apart twice, some of the work of a
  * probe each time; its sockets have a method that does it once, which is not documented and may go.
  */
 function sessionOf(ticket: Buffer | undefined) {
