@@ -2,47 +2,47 @@ import type { Name } from "../wire/name.js";
 import type { CompiledAnswer, CompiledNode, NamedNode } from "./answer.js";
 
 /**
- * Nodes as one run of octets, for the way to another thread: a structured clone of all their objects takes longer on
- * both sides, and leaves so much to collect over there that queries wait for it. Both ends are of one build, so the
- * layout may change at will: numbers of 32 bits in the machine's order, octets padded to a multiple of four.
+ * Nodes as their names and one run of numbers, for the way to another thread: a structured clone of all their objects
+ * takes longer on both sides, and leaves more to collect over there, for which queries wait. Both ends are of one build,
+ * so the layout may change at will; octets stand four in a number, in the machine's order.
  */
-export type PackedNodes = Int32Array<ArrayBuffer>;
+export interface PackedNodes {
+  readonly names: readonly Name[];
+  readonly words: Words;
+}
+
+type Words = Int32Array<ArrayBuffer>;
 
 const BELOW: readonly CompiledNode["below"][] = ["nxdomain", "wildcard", "fallback"];
 const NONE = -1;
 
 /** Packed before, as most are that health comes back to. */
-const known = new WeakMap<CompiledNode, PackedNodes>();
+const known = new WeakMap<CompiledNode, Words>();
 
 /** Packs nodes, in their order. */
 export function packNodes(nodes: readonly NamedNode[]): PackedNodes {
-  const parts = nodes.map(packNode);
-  const packed = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  const parts = nodes.map(({ node }) => packNode(node));
+  const words = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
-    packed.set(part, at);
+    words.set(part, at);
     at += part.length;
   }
-  return packed;
+  return { names: nodes.map(({ name }) => name), words };
 }
 
-/** The nodes that were packed; their octets are views of `packed`. */
-export function unpackNodes(packed: PackedNodes): NamedNode[] {
-  const reader = createReader(packed);
-  const nodes: NamedNode[] = [];
-  while (!reader.isAtEnd()) nodes.push(readNode(reader));
-  return nodes;
+/** The nodes that were packed; their octets are views of `words`. */
+export function unpackNodes({ names, words }: PackedNodes): NamedNode[] {
+  const reader = createReader(words);
+  return names.map((name) => ({ name, node: readNode(reader) }));
 }
 
-function packNode({ name, node }: NamedNode): PackedNodes {
+function packNode(node: CompiledNode): Words {
   const present = known.get(node);
   if (present !== undefined) return present;
-  const words: number[] = [];
-  pushOctets(words, Buffer.from(name, "latin1"));
-  words.push(BELOW.indexOf(node.below), node.anyType ?? NONE);
   const own = node.fallback === "nodata" ? [] : [{ type: NONE, answer: node.fallback }];
   const all = [...own, ...node.types];
-  words.push(all.length);
+  const words = [BELOW.indexOf(node.below), node.anyType ?? NONE, all.length];
   for (const { type, answer } of all) {
     words.push(type);
     pushAnswer(words, answer);
@@ -52,8 +52,7 @@ function packNode({ name, node }: NamedNode): PackedNodes {
   return packed;
 }
 
-function readNode(reader: Reader): NamedNode {
-  const name = latin1(reader.octets()) as Name;
+function readNode(reader: Reader): CompiledNode {
   const below = BELOW[reader.number()] ?? "nxdomain";
   const anyType = reader.number();
   const types: { type: number; answer: CompiledAnswer }[] = [];
@@ -64,7 +63,7 @@ function readNode(reader: Reader): NamedNode {
     if (type === NONE) fallback = answer;
     else types.push({ type, answer });
   }
-  return { name, node: { types, fallback, ...(anyType === NONE ? {} : { anyType }), below } };
+  return anyType === NONE ? { types, fallback, below } : { types, fallback, anyType, below };
 }
 
 function pushAnswer(words: number[], answer: CompiledAnswer): void {
@@ -98,29 +97,27 @@ function pushOctets(words: number[], octets: Uint8Array): void {
   words.push(octets.length, ...new Int32Array(padded.buffer));
 }
 
-function latin1({ buffer, byteOffset, length }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, length).toString("latin1");
-}
-
 /** Takes from packed nodes in the order in which they were written. */
 interface Reader {
-  isAtEnd(): boolean;
   number(): number;
   numbers(): number[];
   /** A view. */
   octets(): Uint8Array;
 }
 
-function createReader(words: PackedNodes): Reader {
+function createReader(words: Words): Reader {
   let at = 0;
   const number = (): number => {
     at += 1;
     return words[at - 1] as number;
   };
   return {
-    isAtEnd: () => at >= words.length,
     number,
-    numbers: () => Array.from({ length: number() }, number),
+    numbers() {
+      const numbers: number[] = [];
+      for (let left = number(); left > 0; left -= 1) numbers.push(number());
+      return numbers;
+    },
     octets() {
       const length = number();
       const octets = new Uint8Array(words.buffer, words.byteOffset + 4 * at, length);

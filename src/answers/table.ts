@@ -1,5 +1,5 @@
 import { TYPE } from "../wire/constants.js";
-import { type Name, nameOctets } from "../wire/name.js";
+import type { Name } from "../wire/name.js";
 import type { CompiledAnswer, CompiledNode, CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
 
 /** Words of one answer in {@link AnswerTable.answers}. */
@@ -50,6 +50,9 @@ const LOWER = Uint8Array.from({ length: 256 }, (_, octet) => (octet >= 0x41 && o
 const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
 
+/** RFC 1035 §2.3.4. */
+const MAX_NAME_OCTETS = 255;
+
 /** More labels than this do not fit into 255 octets (RFC 1035 §2.3.4). */
 const MAX_LABELS = 128;
 
@@ -89,6 +92,7 @@ export class AnswerTable {
   /** Offsets in the message, which may stand anywhere in a large buffer. */
   private readonly labelStarts = new Int32Array(MAX_LABELS);
   private readonly labelHashes = new Int32Array(MAX_LABELS);
+  private readonly nameRoom = new Uint8Array(MAX_NAME_OCTETS);
 
   /** Number of zones. */
   get zoneCount(): number {
@@ -227,7 +231,8 @@ export class AnswerTable {
   }
 
   private nodeOf(name: Name): number {
-    return this.lookUp(nameOctets(name), 0, name.length, hashName(name));
+    for (let i = 0; i < name.length; i += 1) this.nameRoom[i] = name.charCodeAt(i);
+    return this.lookUp(this.nameRoom, 0, name.length, hashName(name));
   }
 
   /** Writes the answers of a node, reusing what its former ones occupied. */
