@@ -138,8 +138,8 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
     });
     onTestFinished(() => answering.stop(0));
     answering.load([publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now()).compile()]);
-    await answering.listen([{ address: "127.0.0.1", port: 0 }]);
-    const port = answering.addresses[0]?.port ?? 0;
+    const port = await freePort();
+    await answering.listen([{ address: "127.0.0.1", port }]);
     await expect(ask({ server: "127.0.0.1", port, name: NAME, timeoutMs: 300 })).rejects.toThrow("did not answer");
     answering.setReady();
     expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME })).toHaveLength(3);
