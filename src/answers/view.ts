@@ -109,8 +109,8 @@ export function createLivingZone(zone: Zone): LivingZone {
 /** Equal for equal answers. */
 function fingerprint({ addresses, status = [] }: EndpointAnswers): string {
   let print = "";
-  for (const { target, address } of addresses) print += `${target} ${address},`;
-  for (const text of status) print += `${text},`;
+  for (const { target, address } of addresses) print += `${target} ${address}\n`;
+  for (const text of status) print += `\n${text}`;
   return print;
 }
 

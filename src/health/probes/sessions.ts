@@ -31,6 +31,8 @@ export interface Sessions {
   keep(address: string, config: HttpsProbeConfig, session: Omit<Session, "untilMs">): void;
   /** Forgets what may be the cause of a failure. */
   drop(address: string, config: HttpsProbeConfig): void;
+  /** How many are kept, those included that have ended but were not noticed yet. */
+  readonly size: number;
 }
 
 /** @param random 0 (included) to 1 (not included), as `Math.random` */
@@ -47,10 +49,21 @@ export function createSessions(clock: Clock, random: () => number): Sessions {
       return session;
     },
     keep(address, config, { ticket, ...session }) {
-      const untilMs = clock.monotonicMs() + MAX_AGE_MS * (0.5 + random() / 2);
-      sessions.set(keyOf(address, config), { ...session, ticket: withoutCertificate(ticket), untilMs });
+      const nowMs = clock.monotonicMs();
+      // Those of targets that are gone; the oldest stand first.
+      for (const [key, { untilMs }] of sessions) {
+        if (untilMs > nowMs) break;
+        sessions.delete(key);
+      }
+      const untilMs = nowMs + MAX_AGE_MS * (0.5 + random() / 2);
+      const key = keyOf(address, config);
+      sessions.delete(key);
+      sessions.set(key, { ...session, ticket: withoutCertificate(ticket), untilMs });
     },
     drop: (address, config) => sessions.delete(keyOf(address, config)),
+    get size() {
+      return sessions.size;
+    },
   };
 }
 

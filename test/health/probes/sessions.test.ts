@@ -1,12 +1,13 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { createSecureContext } from "node:tls";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { HttpsProbeConfig, ProbeConfig } from "../../../src/config/config.js";
 import { type Authority, createAuthority } from "../../../src/demo/certificates.js";
 import { createProbeFiles } from "../../../src/health/probes/files.js";
 import { createRunProbe } from "../../../src/health/probes/probe.js";
-import { withoutCertificate } from "../../../src/health/probes/sessions.js";
+import { createSessions, withoutCertificate } from "../../../src/health/probes/sessions.js";
 import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import { temporaryFolder } from "../../support/temp.js";
 import { answering, response, startPeer } from "./peers.js";
@@ -135,6 +136,19 @@ describe("TLS sessions", () => {
     expect((await probe()).class).toBe("tls-name-mismatch");
     expect(resumed).not.toContain(true);
   });
+});
+
+test("sessions of targets that are gone are not kept for longer than they would serve", () => {
+  let nowMs = 0;
+  const sessions = createSessions({ ...systemClock, monotonicMs: () => nowMs }, Math.random);
+  const credentials = createSecureContext();
+  const config = { port: 6443, serverName: NAME } as HttpsProbeConfig;
+  for (let i = 0; i < 10_000; i += 1) {
+    nowMs += 1000;
+    sessions.keep(`2001:db8::${i.toString(16)}`, config, { ticket: Buffer.alloc(8), credentials, facts: {} });
+    // One a second for five minutes, and as many that stand behind one which is not over yet.
+    expect(sessions.size).toBeLessThanOrEqual(600);
+  }
 });
 
 describe("a session without its certificate", () => {
