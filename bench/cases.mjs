@@ -11,6 +11,7 @@ const STEADY_RATE = 30_000;
 const FLOODED_RATE = 5_000;
 /** Changes a second whose way to the wire is timed: far enough apart that each is seen before the next. */
 const TIMED_CHANGES = 100;
+const TIMED = { queries: "a", changes: TIMED_CHANGES, watch: true };
 /** Load that asks for one reply after the other. */
 const ONE_AT_A_TIME = ["--sockets", "1", "--outstanding", "1"];
 /** Changes a second that throughput is to survive. */
@@ -56,14 +57,19 @@ export const GROUPS = {
   },
   change: {
     title: "Health change to changed answer",
-    lanes: Object.fromEntries(
-      [
-        ["idle", "driver", ONE_AT_A_TIME],
-        ["idle floor", "changingEcho", ONE_AT_A_TIME],
-        ["saturated", "driver", []],
-        ["saturated floor", "changingEcho", []],
-      ].map(([lane, server, load]) => [lane, { server, queries: "a", load, changes: TIMED_CHANGES, watch: true }]),
-    ),
+    lanes: {
+      idle: { server: "driver", ...TIMED, load: ONE_AT_A_TIME },
+      "idle floor": { server: "changingEcho", ...TIMED, load: ONE_AT_A_TIME },
+      saturated: { server: "driver", ...TIMED },
+      "saturated floor": { server: "changingEcho", ...TIMED },
+    },
+  },
+  changeNew: {
+    title: "Health change to a state that never was before",
+    lanes: {
+      idle: { server: "driver", ...TIMED, isNew: true, load: ONE_AT_A_TIME },
+      saturated: { server: "driver", ...TIMED, isNew: true },
+    },
   },
   churn: {
     title: `${MANY_CHANGES} changes of health a second, saturated`,
@@ -180,9 +186,16 @@ export const CASES = {
     ...figure("changeP99Ms", "ms", "idle"),
     ...atMost(2, 1),
   },
+  "change-idle-new": {
+    group: "changeNew",
+    title: "the same, every second change to a state that never was before",
+    ...figure("changeP99Ms", "ms", "idle"),
+    better: "lower",
+    isReference: true,
+  },
   "change-idle-floor": {
     group: "change",
-    title: "a C program in its place, whose answer another thread changes in memory",
+    title: "the floor: a C program whose answer another thread changes in memory",
     ...figure("changeP99Ms", "ms", "idle floor"),
     better: "lower",
     isReference: true,
@@ -193,9 +206,16 @@ export const CASES = {
     ...figure("changeP99Ms", "ms", "saturated"),
     ...atMost(2, 1),
   },
+  "change-saturated-new": {
+    group: "changeNew",
+    title: "to a state that never was before, saturated",
+    ...figure("changeP99Ms", "ms", "saturated"),
+    better: "lower",
+    isReference: true,
+  },
   "change-saturated-floor": {
     group: "change",
-    title: "that C program, saturated",
+    title: "the floor, saturated",
     ...figure("changeP99Ms", "ms", "saturated floor"),
     better: "lower",
     isReference: true,

@@ -7,7 +7,7 @@
  * Started with an IPC channel. `{ perSecond, seconds }` makes the first endpoint of the first zone lose a target and
  * get it back in turn, so often a second: compiled and posted by the main thread, as a change of health is. Answered,
  * when all are made, with `{ changes: [[nanoseconds, addresses], ...] }`: CLOCK_MONOTONIC right before each change
- * was compiled, and the number of addresses that are answered after it.
+ * was compiled, and the number of addresses that are answered after it. `timed`, `isNew`: see below.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -60,8 +60,13 @@ const MAX_CHANGES = 1 << 16;
 const times = new BigUint64Array(MAX_CHANGES);
 const counts = new Uint8Array(MAX_CHANGES);
 
-/** `timed`: each in a turn of the event loop of its own, or the first of two could not be seen. */
-async function change({ perSecond, seconds, timed }) {
+let unseen = 0;
+
+/**
+ * `timed`: each in a turn of the event loop of its own, or the first of two could not be seen; `isNew`: every second one
+ * to a state that never was before, instead of to and fro between two.
+ */
+async function change({ perSecond, seconds, timed, isNew }) {
   const all = endpoint.targets.length;
   const total = Math.round(perSecond * seconds);
   if (total > MAX_CHANGES) throw new Error(`more than ${MAX_CHANGES} changes`);
@@ -76,15 +81,21 @@ async function change({ perSecond, seconds, timed }) {
       const count = made % 2 === 0 ? all - 1 : all;
       counts[made] = count;
       times[made] = process.hrtime.bigint();
-      put(count);
+      put(count, isNew && count < all);
     }
   }
   put(all);
   return Array.from({ length: made }, (_, i) => [String(times[i]), counts[i]]);
 }
 
-function put(count) {
-  const update = zone.update(value, answerable(endpoint, count), Date.now());
+/** @param isNew with an address that was never answered before, so that nothing of it is remembered */
+function put(count, isNew = false) {
+  const answers = answerable(endpoint, count);
+  if (isNew) {
+    unseen += 1;
+    answers.addresses[0].address = `10.${(unseen >> 16) & 255}.${(unseen >> 8) & 255}.${unseen & 255}`;
+  }
+  const update = zone.update(value, answers, Date.now());
   if (update !== undefined) answering.update(update);
 }
 

@@ -115,45 +115,65 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
     if (lane.flood) more.push("--flood", join(folder, `${lane.flood}.txt`));
     const args = ["--port", server.port, "--queries", join(folder, `${lane.queries}.txt`), ...more];
     args.push("--seconds", seconds, "--warmup", WARMUP_S, ...server.pids.flatMap((pid) => ["--pid", pid]));
-    const loaded = runLoad(load, args);
-    const changed = lane.changes ? makeChanges(server, lane) : undefined;
-    const result = await loaded;
-    const changes = await changed;
+    const [result, changes] = await Promise.all([
+      runLoad(load, args),
+      lane.changes ? makeChanges(server, lane) : undefined,
+    ]);
     if (lane.watch) result.change = timesOf(changes, readFileSync(watchFile, "utf8"));
     if (lane.rss) result.rssMb = await watchMemory(server);
     return result;
   }
 
-  async function warmUp({ queries }, server) {
+  async function warmUp({ queries, isNew }, server) {
     const file = join(folder, `${queries}.txt`);
-    const loaded = runLoad(load, ["--port", server.port, "--queries", file, "--seconds", WARMUP_CHANGES.seconds]);
-    await change(server, WARMUP_CHANGES);
-    await loaded;
+    await Promise.all([
+      runLoad(load, ["--port", server.port, "--queries", file, "--seconds", WARMUP_CHANGES.seconds]),
+      change(server, { ...WARMUP_CHANGES, isNew }),
+    ]);
     server.isWarm = true;
   }
 
-  async function makeChanges(server, { changes, watch }) {
+  async function makeChanges(server, { changes, watch, isNew }) {
     const span = WARMUP_S + seconds;
     if (watch) await delay(CHANGES_AFTER_S * 1000);
-    return change(server, { perSecond: changes, seconds: watch ? span - 2 * CHANGES_AFTER_S : span, timed: watch });
+    return change(server, {
+      perSecond: changes,
+      seconds: watch ? span - 2 * CHANGES_AFTER_S : span,
+      timed: watch,
+      isNew,
+    });
   }
 }
 
 /** Has a server change its answers, and waits until it has. @returns when, and to how many addresses */
 async function change({ child }, wanted) {
-  if (child.stdin === null) {
+  const over = new AbortController();
+  const ended = once(child, "close", over).then(() => {
+    throw new Error("the server ended while it changed its answers");
+  });
+  try {
+    return await Promise.race([ended, child.stdin === null ? told() : read()]);
+  } finally {
+    ended.catch(() => {});
+    over.abort();
+  }
+
+  async function told() {
     child.send(wanted);
-    const [{ changes }] = await once(child, "message");
+    const [{ changes }] = await once(child, "message", over);
     return changes;
   }
-  child.stdin.write(`${wanted.perSecond} ${wanted.seconds}\n`);
-  let text = "";
-  for await (const [chunk] of on(child.stdout, "data")) {
-    text += chunk;
-    if (text.endsWith("done\n")) break;
+
+  async function read() {
+    child.stdin.write(`${wanted.perSecond} ${wanted.seconds}\n`);
+    let text = "";
+    for await (const [chunk] of on(child.stdout, "data", over)) {
+      text += chunk;
+      if (text.endsWith("done\n")) break;
+    }
+    const lines = text.split("\n").slice(0, -2);
+    return lines.map((line) => line.split(" ")).map(([atNs, count]) => [atNs, Number(count)]);
   }
-  const lines = text.split("\n").slice(0, -2);
-  return lines.map((line) => line.split(" ")).map(([atNs, count]) => [atNs, Number(count)]);
 }
 
 function compile(folder, name) {
@@ -237,9 +257,12 @@ function runLoad(load, args) {
   });
 }
 
+/** Nanoseconds after a change in which the load must have been running. */
+const LOOKING_NS = 2_000_000n;
+
 /**
- * How long each change took until a reply had the new number of addresses. Changes while the load was not running, or
- * had just been, are counted as `unseen`: nobody can tell when they were on the wire.
+ * How long each change took until a reply had the new number of addresses. Changes right after which the load was not
+ * running are counted as `unseen`: nobody can tell when they were on the wire. How long they took plays no part in that.
  */
 function timesOf(changes, text) {
   const lines = text
@@ -257,7 +280,7 @@ function timesOf(changes, text) {
     const atNs = BigInt(text);
     while (next < seen.length && seen[next].atNs < atNs) next += 1;
     const found = seen.slice(next, next + 1000).find((event) => event.count === count);
-    if (blind.some(([from, to]) => from <= (found?.atNs ?? atNs) && atNs <= to)) unseen += 1;
+    if (blind.some(([from, to]) => from <= atNs + LOOKING_NS && atNs <= to)) unseen += 1;
     else times.push(found === undefined ? Number.POSITIVE_INFINITY : Number(found.atNs - atNs) / 1e6);
   }
   times.sort((a, b) => a - b);

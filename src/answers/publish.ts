@@ -1,7 +1,7 @@
 import type { Name } from "../wire/name.js";
 import { nextSerial } from "../zone/serial.js";
 import type { Zone, ZoneEndpoint } from "../zone/zone.js";
-import type { CompiledZone, ZoneUpdate } from "./answer.js";
+import type { CompiledNode, CompiledZone, ZoneUpdate } from "./answer.js";
 import { compileNodata, compileNode, compileNxdomain, type NodeCompilation } from "./compile.js";
 import { createLivingZone, type EndpointAnswers } from "./view.js";
 
@@ -23,6 +23,12 @@ export interface PublishedZone {
 
 /** Compilations of one name that are kept. */
 const MAX_KEPT = 16;
+
+/** What a node takes besides its answers. */
+const NODE_OCTETS = 500;
+
+/** Octets of answers that a zone keeps besides those it gives; past it all are let go, and the next are kept anew. */
+const MAX_KEPT_OCTETS = 1 << 20;
 
 /**
  * Begins publishing a zone.
@@ -46,6 +52,7 @@ export function publishZone(
   const dependents = new Map<Name, Set<Name>>();
   /** What changes have compiled, by name: health goes to and fro, and what it comes back to need not be made again. */
   const kept = new Map<Name, NodeCompilation[]>();
+  let keptOctets = 0;
   const compile = (name: Name): NodeCompilation => {
     const compilation = compileNode(living.view, name);
     for (const read of compilation.reads.keys()) {
@@ -64,7 +71,13 @@ export function publishZone(
     const found = candidates.find(isCurrent);
     if (found !== undefined) return found;
     const compilation = compile(name);
-    kept.set(name, [compilation, ...candidates.slice(0, MAX_KEPT - 1)]);
+    keptOctets += octetsOf(compilation.node);
+    if (keptOctets > MAX_KEPT_OCTETS) {
+      kept.clear();
+      keptOctets = 0;
+    } else {
+      kept.set(name, [compilation, ...candidates.slice(0, MAX_KEPT - 1)]);
+    }
     return compilation;
   };
   return {
@@ -91,4 +104,11 @@ export function publishZone(
       return { zone: zone.name, serial, nodes: [...touched].map((name) => ({ name, node: recall(name).node })) };
     },
   };
+}
+
+/** What a node takes, by and large. */
+function octetsOf({ types, fallback }: CompiledNode): number {
+  const answers = types.map(({ answer }) => answer);
+  if (fallback !== "nodata") answers.push(fallback);
+  return answers.reduce((sum, { body, pointers }) => sum + body.length + 4 * pointers.length, NODE_OCTETS);
 }

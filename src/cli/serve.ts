@@ -38,7 +38,8 @@ async function serve(file: string, isTakeover: boolean): Promise<number> {
   const { config } = first;
   const log = createLogger({ level: config.log.level });
   const predecessor = isTakeover ? await findPredecessor(config.admin.socket, log) : undefined;
-  const options: AppOptions = { file, log, first, ...(predecessor === undefined ? {} : { predecessor }) };
+  // A predecessor may have been waited for, and the file been changed meanwhile: then it is read again.
+  const options: AppOptions = { file, log, ...(predecessor === undefined ? { first } : { predecessor }) };
   const app = await startApp(options);
   signals.onReload(() => void app.reload());
   const failed = new Promise<never>((_, reject) => {

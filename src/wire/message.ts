@@ -39,6 +39,9 @@ const POINTER_TO_QUESTION = 0xc000 | HEADER_OCTETS;
 /** Pointers have 14 bits (RFC 1035 §4.1.4); the room left is for a longer question than the one encoded for. */
 const LAST_POINTER_TARGET = 0x3fff - 255;
 
+/** Where messages are encoded, one after the other; grows to the longest. */
+let room: Uint8Array = new Uint8Array(1 << 12);
+
 /**
  * Encodes the sections of a message whose question is `question`, names compressed (RFC 1035 §4.1.4) where RFC 3597 §4
  * allows it. The codec of `dns2` is not used here: it compresses SRV targets, which RFC 2782 forbids, cannot carry a
@@ -48,7 +51,8 @@ const LAST_POINTER_TARGET = 0x3fff - 255;
  * have been moved by the difference.
  */
 export function encodeSections(question: Name, sections: Sections): EncodedSections {
-  const octets: number[] = [];
+  /** Octets written so far, in {@link room}. */
+  let length = 0;
   const pointers: number[] = [];
   const records: number[] = [];
   const base = HEADER_OCTETS + question.length + QUESTION_TAIL_OCTETS;
@@ -59,48 +63,60 @@ export function encodeSections(question: Name, sections: Sections): EncodedSecti
     at = parentName(at);
   }
 
+  const u8 = (value: number): void => {
+    if (length === room.length) room = grown(room);
+    room[length] = value;
+    length += 1;
+  };
   const u16 = (value: number): void => {
-    octets.push(value >>> 8, value & 0xff);
+    u8(value >>> 8);
+    u8(value);
   };
   const writeName = (name: Name, compressible: boolean): void => {
     for (let at: Name | undefined = name; at !== undefined; at = parentName(at)) {
       const key = lowerName(at);
       const target = compressible ? known.get(key) : undefined;
       if (target !== undefined) {
-        pointers.push(octets.length);
+        pointers.push(length);
         u16(0xc000 | target);
         return;
       }
-      const offset = base + octets.length;
+      const offset = base + length;
       if (key.length > 1 && !known.has(key) && offset <= LAST_POINTER_TARGET) known.set(key, offset);
-      const length = at.charCodeAt(0);
-      for (let i = 0; i <= length; i += 1) octets.push(at.charCodeAt(i));
+      const end = at.charCodeAt(0);
+      for (let i = 0; i <= end; i += 1) u8(at.charCodeAt(i));
     }
   };
   const writeRecord = (record: EncodableRecord): void => {
-    records.push(octets.length);
+    records.push(length);
     if (record.name === QNAME) u16(POINTER_TO_QUESTION);
     else writeName(record.name, true);
     u16(record.type);
     u16(CLASS.IN);
     u16(record.ttl >>> 16);
     u16(record.ttl & 0xffff);
-    const lengthAt = octets.length;
+    const lengthAt = length;
     u16(0);
     let copied = 0;
-    for (const { offset, length, compressible, name } of namesInside(record.type, record.rdata)) {
-      for (; copied < offset; copied += 1) octets.push(record.rdata[copied] as number);
-      copied += length;
+    for (const { offset, length: octets, compressible, name } of namesInside(record.type, record.rdata)) {
+      for (; copied < offset; copied += 1) u8(record.rdata[copied] as number);
+      copied += octets;
       writeName(name, compressible);
     }
-    for (; copied < record.rdata.length; copied += 1) octets.push(record.rdata[copied] as number);
-    const length = octets.length - lengthAt - 2;
-    octets[lengthAt] = length >>> 8;
-    octets[lengthAt + 1] = length & 0xff;
+    for (; copied < record.rdata.length; copied += 1) u8(record.rdata[copied] as number);
+    const rdataLength = length - lengthAt - 2;
+    room[lengthAt] = rdataLength >>> 8;
+    room[lengthAt + 1] = rdataLength;
   };
 
   for (const record of sections.answer) writeRecord(record);
   for (const record of sections.authority) writeRecord(record);
   for (const record of sections.additional) writeRecord(record);
-  return { octets: Uint8Array.from(octets), pointers, records };
+  return { octets: Uint8Array.from(room.subarray(0, length)), pointers, records };
+}
+
+function grown(octets: Uint8Array): Uint8Array {
+  const larger = new Uint8Array(2 * octets.length);
+  larger.set(octets);
+  return larger;
 }

@@ -73,23 +73,29 @@ const PEER_CERTIFICATE = 0xa3;
 
 /**
  * A session as Node gives it, without the server's certificate. OpenSSL writes it in (`SSL_SESSION_ASN1`, element 3) and
- * takes it apart again each time the session is resumed, a tenth of the work of a probe and most of the memory of a
- * session; nothing asks a resumed session for it. What is not understood is left as it is.
+ * takes it apart again each time the session is resumed, a tenth of the work of a probe; nothing asks a resumed session
+ * for it. What is not understood is left as it is, and so is what would need another form of length (X.690 §8.1.3).
  */
 export function withoutCertificate(session: Buffer): Buffer {
   const whole = readElement(session, 0);
   if (whole === undefined || whole.tag !== SEQUENCE || whole.end !== session.length) return session;
   const kept: Buffer[] = [];
+  let length = 0;
   for (let at = whole.valueAt; at < whole.end; ) {
     const element = readElement(session, at);
     if (element === undefined) return session;
-    if (element.tag !== PEER_CERTIFICATE) kept.push(session.subarray(at, element.end));
+    if (element.tag !== PEER_CERTIFICATE) {
+      kept.push(session.subarray(at, element.end));
+      length += element.end - at;
+    }
     at = element.end;
   }
-  const value = Buffer.concat(kept);
-  // Of 256 octets or more, as any session is: two octets of length (X.690 §8.1.3).
-  if (value.length < 0x100 || value.length > 0xffff) return session;
-  return Buffer.concat([Buffer.from([SEQUENCE, 0x82, value.length >>> 8, value.length & 0xff]), value]);
+  if (length < 0x100 || length > 0xffff) return session;
+  // Memory of its own: a slice of Node's pool would hold all of the pool for as long as the session.
+  const result = Buffer.allocUnsafeSlow(4 + length);
+  let to = result.writeUInt16BE(length, result.writeUInt8(0x82, result.writeUInt8(SEQUENCE, 0)));
+  for (const part of kept) to += part.copy(result, to);
+  return result;
 }
 
 /** The element of DER at an offset: its tag (one octet), and where its value begins and ends. */
@@ -101,6 +107,8 @@ function readElement(
   const first = der[at + 1];
   if (tag === undefined || first === undefined) return undefined;
   const lengthOctets = first < 0x80 ? 0 : first & 0x7f;
+  // The indefinite form is not DER.
+  if (first === 0x80) return undefined;
   const valueAt = at + 2 + lengthOctets;
   if (lengthOctets > 3 || valueAt > der.length) return undefined;
   const length = lengthOctets === 0 ? first : der.readUIntBE(at + 2, lengthOctets);

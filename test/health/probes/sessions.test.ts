@@ -166,6 +166,7 @@ describe("a session without its certificate", () => {
     const rest = [element(2, Buffer.from([1])), element(0xa1, Buffer.from([2, 1, 9])), ticket];
     expect(withoutCertificate(session(...rest.slice(0, 2), peer, ticket))).toEqual(session(...rest));
     expect(withoutCertificate(session(...rest))).toEqual(session(...rest));
+    expect(withoutCertificate(session(peer, ticket)).buffer.byteLength).toBeLessThan(400);
   });
 
   test("is what it was where it is not understood", () => {
