@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { EndpointConfig } from "../config/config.js";
+import type { ProbeType } from "../config/schema.js";
 import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
 import { UserError } from "../lib/errors.js";
 import { prepare } from "../prepare.js";
@@ -37,9 +38,10 @@ export function addKubeadm(program: Command, context: CommandContext): void {
       context.exit(
         await refusingProblems(() => {
           const endpoints = prepare(file).config.zones.flatMap((zone) => zone.endpoints);
-          const settings = kubeadmSettings(chooseEndpoint(endpoints, name));
+          const endpoint = chooseEndpoint(endpoints, name);
+          const settings = kubeadmSettings(endpoint);
           if (options.json === true) writeJson(process.stdout, settings);
-          else process.stdout.write(clusterConfiguration(settings));
+          else process.stdout.write(clusterConfiguration(settings, endpoint.probe.type));
           return EXIT.success;
         }, options.json),
       );
@@ -74,7 +76,14 @@ export function kubeadmSettings(endpoint: EndpointConfig): KubeadmSettings {
   };
 }
 
-function clusterConfiguration(settings: KubeadmSettings): string {
+/** Why an apiserver must go on serving while it stops, as a comment; a probe that does not ask it cannot know. */
+function delayNote(probe: ProbeType, forgottenSeconds: number): string {
+  return probe === "tcp" || probe === "none"
+    ? `A probe of type ${probe} does not see that an apiserver is about to stop: drain its target first, or probe https.`
+    : `An apiserver that stops is forgotten by every cache after ${forgottenSeconds} s at worst; until then it must serve.`;
+}
+
+function clusterConfiguration(settings: KubeadmSettings, probe: ProbeType): string {
   const { controlPlaneEndpoint, certSANs, shutdownDelaySeconds, forgottenSeconds } = settings;
   const [name = "", ...targetNames] = certSANs;
   const sans = targetNames.map((target) => `    - ${target}\n`).join("");
@@ -94,7 +103,7 @@ apiServer:
   certSANs:
     - ${name}
 ${sans === "" ? "" : `    # for clients that follow the endpoint's SRV records\n${sans}`}  extraArgs:
-    # An apiserver that stops is forgotten by every cache after ${forgottenSeconds} s at worst; until then it must serve.
+    # ${delayNote(probe, forgottenSeconds)}
     - name: shutdown-delay-duration
       value: ${shutdownDelaySeconds}s
 `;

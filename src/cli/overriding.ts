@@ -58,7 +58,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   DRAIN_TOO_SHORT: "give a longer --for, or none",
   BELOW_MIN_HEALTHY: "bring another target up first, or use --force",
   NO_SUCH_ENDPOINT: 'write its full name; "livezone status" shows what there is',
-  HTTP_READ_ONLY: "use the control socket, or set admin.tokenFile",
   TOKEN_MISSING: "give it with --token-file FILE",
 };
 

@@ -54,6 +54,15 @@ describe("livezone kubeadm", () => {
     expect(stdout).toContain("terminationGracePeriodSeconds: 52");
   });
 
+  test.each(["tcp", "none"])("says that a probe of type %s does not see an apiserver stop", async (type) => {
+    const { stdout } = await runLivezone(["kubeadm"], {
+      cwd: folderWith(API.replace("targets:", `port: 6443, probe: { type: ${type} }, targets:`)),
+    });
+    clusterConfiguration.parse(parse(stdout));
+    expect(stdout).toContain(`A probe of type ${type} does not see that an apiserver is about to stop`);
+    expect(stdout).not.toContain("forgotten by every cache");
+  });
+
   test("--json tells the same to programs", async () => {
     const { stdout } = await runLivezone(["kubeadm", "API.k8s.example.com.", "--json"], { cwd: folderWith(API) });
     const schema = z.strictObject({
