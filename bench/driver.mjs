@@ -55,11 +55,12 @@ const [zone] = published;
 const [value] = zones[0].endpoints;
 const [endpoint] = config.zones[0].endpoints;
 
-/** What was recorded of a change: CLOCK_MONOTONIC before it, and the number of addresses after it. */
 const MAX_CHANGES = 1 << 16;
+/** What was recorded of a change: CLOCK_MONOTONIC before it, and the number of addresses after it. */
 const times = new BigUint64Array(MAX_CHANGES);
 const counts = new Uint8Array(MAX_CHANGES);
 
+/** Addresses that were answered once. */
 let unseen = 0;
 
 /**

@@ -1,4 +1,5 @@
 import { TYPE } from "../wire/constants.js";
+import { grown } from "../wire/grown.js";
 import type { Name } from "../wire/name.js";
 import type { CompiledAnswer, CompiledNode, CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
 
@@ -370,11 +371,4 @@ function hashName(name: Name): number {
   let hash = FNV_OFFSET;
   for (let i = name.length - 1; i >= 0; i -= 1) hash = Math.imul(hash ^ name.charCodeAt(i), FNV_PRIME);
   return hash;
-}
-
-/** A copy with room for `needed` elements, at least doubled. */
-function grown<T extends Uint8Array | Int32Array | Uint32Array>(array: T, needed: number): T {
-  const larger = new (array.constructor as new (length: number) => T)(Math.max(needed, array.length * 2));
-  larger.set(array);
-  return larger;
 }

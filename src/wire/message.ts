@@ -1,4 +1,5 @@
 import { CLASS, HEADER_OCTETS } from "./constants.js";
+import { grown } from "./grown.js";
 import { lowerName, type Name, parentName } from "./name.js";
 import { namesInside, type ResourceRecord } from "./rdata.js";
 
@@ -64,7 +65,7 @@ export function encodeSections(question: Name, sections: Sections): EncodedSecti
   }
 
   const u8 = (value: number): void => {
-    if (length === room.length) room = grown(room);
+    if (length === room.length) room = grown(room, length + 1);
     room[length] = value;
     length += 1;
   };
@@ -113,10 +114,4 @@ export function encodeSections(question: Name, sections: Sections): EncodedSecti
   for (const record of sections.authority) writeRecord(record);
   for (const record of sections.additional) writeRecord(record);
   return { octets: Uint8Array.from(room.subarray(0, length)), pointers, records };
-}
-
-function grown(octets: Uint8Array): Uint8Array {
-  const larger = new Uint8Array(2 * octets.length);
-  larger.set(octets);
-  return larger;
 }
