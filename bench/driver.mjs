@@ -11,10 +11,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { publishZone } from "../dist/answers/publish.js";
+import { publishZone } from "../dist/answers/zone-compiler.js";
 import { createLogger } from "../dist/lib/logger.js";
-import { prepare } from "../dist/prepare.js";
-import { createAnswering } from "../dist/transport/answering.js";
+import { prepare } from "../dist/server/load-zones.js";
+import { createWorkerPool } from "../dist/transport/worker-pool.js";
 
 const { values: options } = parseArgs({
   options: { config: { type: "string" }, dgram: { type: "boolean", default: false } },
@@ -41,7 +41,7 @@ const published = zones.map((zone, index) => {
   return publishZone(zone, new Map(everything), Date.now());
 });
 const currentZones = () => published.map((zone) => zone.compile());
-const answering = createAnswering({
+const answering = createWorkerPool({
   workers: config.workers,
   log: createLogger({ level: "error" }),
   currentZones,

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { ReloadRefusedError } from "./admin/control.js";
 import { createMetrics, type MetricsSource } from "./admin/metrics.js";
+import { ReloadRefusedError } from "./admin/service.js";
 import type { Answerable } from "./health/answerable.js";
 import { createCertificateWatch } from "./health/certificates.js";
 import type { Snapshot } from "./health/health.js";
-import { openKeptState } from "./health/kept.js";
 import { createHealthMonitor, type HealthMonitor } from "./health/monitor.js";
 import { createOverrideBook } from "./health/overrides.js";
+import { openKeptState } from "./health/persisted-state.js";
 import { createProbeFiles } from "./health/probes/files.js";
 import { createRunProbe } from "./health/probes/probe.js";
 import { createOpenTripwire } from "./health/probes/tripwire.js";
@@ -16,8 +16,9 @@ import { formatProblem, messageOf } from "./lib/errors.js";
 import { formatAddress, type SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
 import { VERSION } from "./lib/version.js";
-import { ConfigurationError, type Prepared, prepare } from "./prepare.js";
-import { createServedEndpoints } from "./serving/endpoints.js";
+import { createOperating } from "./server/admin-service.js";
+import { createConfigWatch } from "./server/config-watcher.js";
+import { createServedEndpoints } from "./server/endpoints.js";
 import {
   labelsOf,
   logCertificate,
@@ -27,14 +28,13 @@ import {
   logProblems,
   logStateAlarm,
   logTransition,
-} from "./serving/events.js";
-import { describeEndpoints, describeTargets } from "./serving/gauges.js";
-import { createOperating } from "./serving/operating.js";
-import { createRemembering, describeHealth } from "./serving/remembering.js";
-import { pendingSettings } from "./serving/restart.js";
-import { serviceTerms } from "./serving/terms.js";
-import { createConfigWatch } from "./serving/watch.js";
-import { createAnswering } from "./transport/answering.js";
+} from "./server/event-logging.js";
+import { ConfigurationError, type Prepared, prepare } from "./server/load-zones.js";
+import { describeEndpoints, describeTargets } from "./server/metric-rows.js";
+import { createRemembering, describeHealth } from "./server/persistence.js";
+import { serviceTerms } from "./server/query-policy.js";
+import { pendingSettings } from "./server/restart-only-settings.js";
+import { createWorkerPool } from "./transport/worker-pool.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
 /** Milliseconds until queries are answered even if some target has no result yet. */
@@ -132,7 +132,7 @@ export async function startApp({ file, log, predecessor, first }: AppOptions): P
   const certificates = createCertificateWatch();
   const cookieSecret = randomBytes(SIPHASH_KEY_OCTETS);
   const served = createServedEndpoints(clock, remembering);
-  const answering = createAnswering({ workers: prepared.config.workers, log, currentZones: () => served.compile() });
+  const answering = createWorkerPool({ workers: prepared.config.workers, log, currentZones: () => served.compile() });
   const metrics = createMetrics(metricsSource(), { version: VERSION, transport: answering.transport });
   const files = createProbeFiles(clock);
   const monitor = createHealthMonitor({

@@ -1,5 +1,5 @@
-import type { EventContent } from "./control.js";
 import type { AdminEvent } from "./schemas.js";
+import type { EventContent } from "./service.js";
 
 /** Events kept for those who come back: some minutes of a bad day, a few hundred KiB. */
 const RING_EVENTS = 1_000;

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { VERSION } from "../lib/version.js";
-import { REFUSALS } from "./control.js";
 import { ROUTES, type Route } from "./routes.js";
 import {
   addressSchema,
@@ -22,6 +21,7 @@ import {
   targetDetailSchema,
   targetSchema,
 } from "./schemas.js";
+import { REFUSALS } from "./service.js";
 
 /** Schemas that the document gives a name. */
 const NAMED: Readonly<Record<string, z.ZodType>> = {

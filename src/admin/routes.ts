@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import type { Control, OverrideOrder, TargetName } from "./control.js";
-import { parseLasting } from "./lasting.js";
+import { parseLasting } from "./override-duration.js";
 import {
   changeSchema,
   type DrainRequest,
@@ -14,6 +13,7 @@ import {
   statusSchema,
   targetDetailSchema,
 } from "./schemas.js";
+import type { Control, OverrideOrder, TargetName } from "./service.js";
 
 /** Way in of a request. */
 export type Entry = "socket" | "http";

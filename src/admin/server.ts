@@ -3,13 +3,13 @@ import type { Registry } from "prom-client";
 import { z } from "zod";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { type Denial, judgeHost, judgeToken } from "./authority.js";
-import { type Control, REFUSALS, ReloadRefusedError } from "./control.js";
+import { type Denial, judgeHost, judgeToken } from "./authorization.js";
 import type { EventLog } from "./event-log.js";
 import type { EventStreams } from "./event-stream.js";
 import { openApiText } from "./openapi.js";
 import { STATUS_PAGE } from "./page.js";
 import { BadDuration, type Entry, ROUTES, type Route } from "./routes.js";
+import { type Control, REFUSALS, ReloadRefusedError } from "./service.js";
 
 /** What the routes read and tell. */
 export interface AdminSource {

@@ -5,7 +5,7 @@ import { namesInside } from "../wire/rdata.js";
 import { cutAbove } from "../zone/build.js";
 import type { RRset, Zone } from "../zone/zone.js";
 import { type CompiledAnswer, type CompiledNode, NO_ROTATION, type Rotation } from "./answer.js";
-import { type RRsets, SOA_SERIAL_FROM_END, type ZoneView } from "./view.js";
+import { type RRsets, SOA_SERIAL_FROM_END, type ZoneView } from "./live-zone.js";
 
 /**
  * Aliases followed inside the zone before the chain is cut. Resolvers give up at 8 to 16 of them; a loop ends earlier,

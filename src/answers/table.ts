@@ -1,5 +1,5 @@
 import { TYPE } from "../wire/constants.js";
-import { grown } from "../wire/grown.js";
+import { grown } from "../wire/growing-arrays.js";
 import type { Name } from "../wire/name.js";
 import type { CompiledAnswer, CompiledNode, CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
 

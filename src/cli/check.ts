@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { z } from "zod";
-import { publishZone } from "../answers/publish.js";
+import { publishZone } from "../answers/zone-compiler.js";
 import type { EndpointConfig } from "../config/config.js";
 import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
 import { FAILURE_KINDS, worstCaseReturnMs, worstCaseTimelines } from "../health/timeline.js";
 import type { Problem } from "../lib/errors.js";
-import { ConfigurationError, type Prepared, prepare } from "../prepare.js";
+import { ConfigurationError, type Prepared, prepare } from "../server/load-zones.js";
 import { formatName } from "../wire/name.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";

@@ -3,7 +3,7 @@ import { parseAddress } from "../config/address.js";
 import type { ZoneConfig } from "../config/config.js";
 import { parseName } from "../config/name.js";
 import { UserError } from "../lib/errors.js";
-import { prepare } from "../prepare.js";
+import { prepare } from "../server/load-zones.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { DELEGATION_FORMATS, type Delegation, type DelegationFormat, delegationRecords } from "./delegation-formats.js";
 import { type CommandContext, EXIT } from "./exit.js";

@@ -23,7 +23,7 @@ import {
   renderScreen,
 } from "../demo/screen.js";
 import { DEMO_ENDPOINT, DEMO_TARGETS, prepareDemo } from "../demo/setup.js";
-import { type DemoDeed, EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../demo/story.js";
+import { type DemoDeed, EMPTY_STORY, eventsSince, noteAnswer, noteDeed, type Story } from "../demo/timeline.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { createLogger } from "../lib/logger.js";

@@ -14,7 +14,7 @@ import { createRunProbe } from "../health/probes/probe.js";
 import { systemClock } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import type { SocketAddress } from "../lib/listening.js";
-import { prepare } from "../prepare.js";
+import { prepare } from "../server/load-zones.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";

@@ -3,7 +3,7 @@ import type { EndpointConfig } from "../config/config.js";
 import type { ProbeType } from "../config/schema.js";
 import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
 import { UserError } from "../lib/errors.js";
-import { prepare } from "../prepare.js";
+import { prepare } from "../server/load-zones.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { parseLasting } from "../admin/lasting.js";
+import { parseLasting } from "../admin/override-duration.js";
 import type { Change } from "../admin/schemas.js";
 import { type AdminOptions, RefusedError, withAdminOptions } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";

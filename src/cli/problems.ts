@@ -1,5 +1,5 @@
 import { formatProblem, type Problem } from "../lib/errors.js";
-import { ConfigurationError } from "../prepare.js";
+import { ConfigurationError } from "../server/load-zones.js";
 import { EXIT } from "./exit.js";
 import { writeJson } from "./output.js";
 

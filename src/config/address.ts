@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 import type { SocketAddress } from "../lib/listening.js";
-import type { Verdict } from "./verdict.js";
+import type { Verdict } from "./parse-result.js";
 
 /** Ranges in which no client could reach a target, as ipaddr.js names them, with the words for people. */
 const SPECIAL_RANGES: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ import type {
   ZoneConfig,
 } from "./config.js";
 import { MAX_NAME_CHARACTERS, parseName } from "./name.js";
+import type { Fault } from "./parse-result.js";
 import type { Path } from "./positions.js";
 import { formatPath, quote } from "./quote.js";
 import {
@@ -22,7 +23,6 @@ import {
 } from "./schema.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
 import type { Valid } from "./validate.js";
-import type { Fault } from "./verdict.js";
 
 /** What a zone inherits from the main file. */
 export interface ZoneDefaults {

@@ -1,4 +1,4 @@
-import type { Verdict } from "./verdict.js";
+import type { Verdict } from "./parse-result.js";
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 

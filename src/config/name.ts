@@ -1,5 +1,5 @@
 import { domainToASCII } from "node:url";
-import type { Verdict } from "./verdict.js";
+import type { Verdict } from "./parse-result.js";
 
 /** Longest name in presentation form without the trailing dot: 255 octets on the wire (RFC 1035 §3.1) less two. */
 export const MAX_NAME_CHARACTERS = 253;

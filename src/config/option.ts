@@ -2,9 +2,9 @@ import { z } from "zod";
 import { parseAddress, parseListenAddress } from "./address.js";
 import { DURATION_PATTERN, formatDuration, parseDuration } from "./duration.js";
 import { parseContact, parseName } from "./name.js";
+import type { Verdict } from "./parse-result.js";
 import { quote } from "./quote.js";
 import { suggest } from "./suggest.js";
-import type { Verdict } from "./verdict.js";
 
 /** What an entry of the schema says of itself. */
 export interface About {

@@ -1,7 +1,7 @@
 import { addressOctets, addressText } from "../wire/address.js";
 import { parseAddress } from "./address.js";
 import type { AddressRange } from "./config.js";
-import type { Verdict } from "./verdict.js";
+import type { Verdict } from "./parse-result.js";
 
 /**
  * A range of addresses as `10.0.0.0/8` or `2001:db8::/32`; an address alone stands for itself. Bits behind the prefix

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { duration, leaf, oneOrMany, text, wholeNumber } from "./option.js";
+import type { Verdict } from "./parse-result.js";
 import { parseRange } from "./range.js";
-import type { Verdict } from "./verdict.js";
 
 /* The options of `queries` in the main file; see `schema.ts` for what an entry says. */
 

@@ -16,8 +16,8 @@ import {
   ttl,
   wholeNumber,
 } from "./option.js";
+import type { Verdict } from "./parse-result.js";
 import { queryOptions, rateLimitOptions, tcpOptions } from "./schema-queries.js";
-import type { Verdict } from "./verdict.js";
 
 /*
  * Every option of the configuration: one entry each, with meaning, range and default. From it come validation,

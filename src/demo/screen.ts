@@ -1,6 +1,6 @@
 import type { Health } from "../health/health.js";
 import type { ApiserverState } from "./apiserver-process.js";
-import type { DemoEvent } from "./story.js";
+import type { DemoEvent } from "./timeline.js";
 
 /** One row of the table. */
 export interface DemoTarget {

@@ -1,9 +1,10 @@
 import type { ProbeConfig } from "../config/config.js";
 import type { Clock, Timer } from "../lib/clock.js";
-import { createDoubts, type Doubted, type Ignored } from "./doubts.js";
 import type { Override, ProbeResult, Snapshot, Transition } from "./health.js";
 import { probeKey, type RunProbe } from "./probes/probe.js";
 import { coversName } from "./probes/tls.js";
+import { createRegistry, type WatchedAddress } from "./registry.js";
+import { createDoubts, type Doubted, type Ignored } from "./result-filter.js";
 import {
   type AddressState,
   initialState,
@@ -15,7 +16,6 @@ import {
 } from "./state.js";
 import { JITTER } from "./timeline.js";
 import { createTripwires, type OpenTripwire } from "./tripwires.js";
-import { createRegistry, type WatchedAddress } from "./watched.js";
 
 /** One endpoint to watch. */
 export interface MonitoredEndpoint {

@@ -32,7 +32,7 @@ export type CookieStanding =
   | "proven";
 
 /** Makes and checks server cookies (RFC 7873, in the interoperable form of RFC 9018). */
-export interface CookieJar {
+export interface ServerCookies {
   /**
    * Judges the data of a COOKIE option and writes the data of the reply's into `reply`.
    *
@@ -61,7 +61,7 @@ export function isCookieLength(octets: number): boolean {
  *   secret can be put in front of the old one on all siblings, one after the other (RFC 9018 §5)
  * @param wallMs milliseconds since 1970
  */
-export function createCookieJar(secrets: readonly Uint8Array[], wallMs: () => number): CookieJar {
+export function createServerCookies(secrets: readonly Uint8Array[], wallMs: () => number): ServerCookies {
   const hashers = secrets.map(createHasher);
   const [current] = hashers;
   if (current === undefined) throw new Error("cookies need a secret");

@@ -25,7 +25,7 @@ export const COUNTED_TYPES = [
 
 /**
  * Why a message got no reply. Of `rate-slipped` ones there was one, cut to TC; `connection-limit` counts TCP
- * connections that were turned away; `malformed` what came faster than `error-budget.ts` lets errors be told.
+ * connections that were turned away; `malformed` what came faster than `error-rate-limit.ts` lets errors be told.
  */
 export const DROP_REASONS = [
   "short",

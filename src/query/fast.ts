@@ -1,4 +1,4 @@
-import { patchAnswer } from "../answers/patch.js";
+import { patchAnswer } from "../answers/encode.js";
 import {
   CLASS,
   EDNS_OPTION,
@@ -11,7 +11,7 @@ import {
   TYPE,
 } from "../wire/constants.js";
 import type { Client } from "./client.js";
-import { CLIENT_COOKIE_OCTETS, COOKIE_OCTETS, type CookieJar } from "./cookies.js";
+import { CLIENT_COOKIE_OCTETS, COOKIE_OCTETS, type ServerCookies } from "./cookies.js";
 import type { QueryCounters } from "./counters.js";
 import { OPT_OCTETS, OPTION_HEAD_OCTETS } from "./edns.js";
 import type { ResponderState } from "./respond.js";
@@ -187,7 +187,7 @@ function writeOpt(reply: Uint8Array, replyAt: number, end: number, flags: number
  * @param at where the cookie stands in `request`, `octets` long
  */
 export function appendCookie(
-  jar: CookieJar,
+  jar: ServerCookies,
   request: Uint8Array,
   at: number,
   octets: number,

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.js";
-import type { Prefix } from "./access.js";
-import { type CookieJar, createCookieJar } from "./cookies.js";
+import type { Prefix } from "./access-list.js";
+import { createServerCookies, type ServerCookies } from "./cookies.js";
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from "./rate-limit.js";
 
 /** Whom to answer, how often, and what to tell of this server; plain data, so that it can be posted to threads. */
@@ -24,7 +24,7 @@ export interface PolicySettings {
 /** The settings at work in one thread. */
 export interface QueryPolicy extends PolicySettings {
   readonly limiter?: RateLimiter;
-  readonly cookies?: CookieJar;
+  readonly cookies?: ServerCookies;
 }
 
 /**
@@ -38,6 +38,6 @@ export function createPolicy(settings: PolicySettings, clock: Clock, random: () 
   return {
     ...settings,
     ...(rateLimit === undefined ? {} : { limiter: createRateLimiter(rateLimit, () => clock.monotonicMs(), seed) }),
-    ...(cookieSecrets.length === 0 ? {} : { cookies: createCookieJar(cookieSecrets, () => clock.wallMs()) }),
+    ...(cookieSecrets.length === 0 ? {} : { cookies: createServerCookies(cookieSecrets, () => clock.wallMs()) }),
   };
 }

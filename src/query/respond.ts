@@ -1,4 +1,4 @@
-import { patchAnswer } from "../answers/patch.js";
+import { patchAnswer } from "../answers/encode.js";
 import type { AnswerTable } from "../answers/table.js";
 import {
   CLASS,
@@ -12,7 +12,7 @@ import {
   RCODE,
   TYPE,
 } from "../wire/constants.js";
-import { isWithinPrefixes } from "./access.js";
+import { isWithinPrefixes } from "./access-list.js";
 import { chaosText, writeChaos } from "./chaos.js";
 import type { Client } from "./client.js";
 import { CLIENT_COOKIE_OCTETS, isCookieLength } from "./cookies.js";

@@ -1,9 +1,9 @@
 import type { Listening, SocketAddress } from "../lib/listening.js";
 import type { Client } from "../query/client.js";
 import type { QueryCounters } from "../query/counters.js";
+import type { DefectReporter } from "../query/error-boundary.js";
 import { createFastResponder, NOT_FAST } from "../query/fast.js";
-import type { DefectReporter } from "../query/guard.js";
-import { createReadyMade } from "../query/ready-made.js";
+import { createReadyMade } from "../query/packet-cache.js";
 import type { Respond, ResponderState } from "../query/respond.js";
 import { type BatchBuffers, createBuffers, PEER_ADDRESS_OFFSET, PEER_OCTETS } from "./batch/buffers.js";
 import { type BatchTransport, loadBatch } from "./batch/load.js";

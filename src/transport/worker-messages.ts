@@ -1,7 +1,7 @@
 import type { CompiledZone } from "../answers/answer.js";
-import type { PackedNodes } from "../answers/packed.js";
+import type { PackedNodes } from "../answers/codec.js";
 import type { SocketAddress } from "../lib/listening.js";
-import type { QueryDefect } from "../query/guard.js";
+import type { QueryDefect } from "../query/error-boundary.js";
 import type { PolicySettings } from "../query/policy.js";
 import type { Name } from "../wire/name.js";
 import type { TcpLimits } from "./tcp-connection.js";

@@ -1,13 +1,13 @@
 /** A thread that answers queries: sockets and a table, and messages that say what is to be in them. */
 import { parentPort, workerData } from "node:worker_threads";
-import { unpackNodes } from "../answers/packed.js";
+import { unpackNodes } from "../answers/codec.js";
 import { AnswerTable } from "../answers/table.js";
 import { systemClock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Listening } from "../lib/listening.js";
 import { createQueryCounters } from "../query/counters.js";
-import { limitErrors } from "../query/error-budget.js";
-import { createDefectReporter, isolate } from "../query/guard.js";
+import { createDefectReporter, isolate } from "../query/error-boundary.js";
+import { limitErrors } from "../query/error-rate-limit.js";
 import { createPolicy } from "../query/policy.js";
 import { createResponder, type ResponderState } from "../query/respond.js";
 import { createBatchReceiver } from "./batch-udp.js";

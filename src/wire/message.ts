@@ -1,5 +1,5 @@
 import { CLASS, HEADER_OCTETS } from "./constants.js";
-import { grown } from "./grown.js";
+import { grown } from "./growing-arrays.js";
 import { lowerName, type Name, parentName } from "./name.js";
 import { namesInside, type ResourceRecord } from "./rdata.js";
 

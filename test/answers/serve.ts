@@ -1,6 +1,6 @@
 import type { ZoneUpdate } from "../../src/answers/answer.js";
-import { type PublishedZone, publishZone } from "../../src/answers/publish.js";
 import { AnswerTable } from "../../src/answers/table.js";
+import { type PublishedZone, publishZone } from "../../src/answers/zone-compiler.js";
 import type { EndpointConfig, Position, ZoneConfig } from "../../src/config/config.js";
 import type { Answerable } from "../../src/health/answerable.js";
 import { formatProblem, type Problem } from "../../src/lib/errors.js";

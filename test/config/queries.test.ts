@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readCookieSecrets } from "../../src/config/cookie-secrets.js";
-import { serviceTerms } from "../../src/serving/terms.js";
+import { serviceTerms } from "../../src/server/query-policy.js";
 import { folderWith, loadRight, loadWrong, MAIN } from "./folder.js";
 
 const SECRET = "e5e973e5a6b2a43f48e7dc849e37bfcf";

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { parseAddress, parseListenAddress, specialKind } from "../../src/config/address.js";
 import { formatDuration, parseDuration } from "../../src/config/duration.js";
 import { parseContact, parseName } from "../../src/config/name.js";
+import type { Verdict } from "../../src/config/parse-result.js";
 import { formatPath, quote } from "../../src/config/quote.js";
 import { editDistance, suggest } from "../../src/config/suggest.js";
-import type { Verdict } from "../../src/config/verdict.js";
 
 /** The value, or the code of the fault. */
 function outcome<T>(verdict: Verdict<T>): T | string {

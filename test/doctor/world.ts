@@ -8,7 +8,7 @@ import { type DoctorReport, type DoctorSeams, examine } from "../../src/doctor/d
 import { createProbeFiles } from "../../src/health/probes/files.js";
 import { createRunProbe } from "../../src/health/probes/probe.js";
 import { systemClock } from "../../src/lib/clock.js";
-import { prepare } from "../../src/prepare.js";
+import { prepare } from "../../src/server/load-zones.js";
 import { startBindAuthoritative, startBindResolver } from "../support/bind.js";
 import type { Cleanup } from "../support/cleanup.js";
 import { startLivezone } from "../support/livezone.js";

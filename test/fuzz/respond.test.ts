@@ -3,7 +3,7 @@ import { ANSWER } from "../../src/answers/table.js";
 import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters } from "../../src/query/counters.js";
 import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
-import { createReadyMade } from "../../src/query/ready-made.js";
+import { createReadyMade } from "../../src/query/packet-cache.js";
 import { createBuffers } from "../../src/transport/batch/buffers.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";
 import { seededRandom } from "../differential/random.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { clientAt } from "../../src/query/client.js";
-import { COOKIE_OCTETS, createCookieJar, isCookieLength } from "../../src/query/cookies.js";
+import { COOKIE_OCTETS, createServerCookies, isCookieLength } from "../../src/query/cookies.js";
 
 const unhex = (text: string) => Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
 
@@ -10,7 +10,7 @@ const OLD_SECRET = "dd3bdf9344b678b185a6f5cb60fca715";
 
 /** What a jar with these secrets says at a time to the data of a COOKIE option, and sends back. */
 function exchange(options: { secrets: readonly string[]; at: number; from: string; cookie: string }) {
-  const jar = createCookieJar(options.secrets.map(unhex), () => options.at * 1_000 + 999);
+  const jar = createServerCookies(options.secrets.map(unhex), () => options.at * 1_000 + 999);
   const cookie = unhex(options.cookie);
   const reply = new Uint8Array(COOKIE_OCTETS);
   // In the middle of a message.
@@ -121,5 +121,5 @@ test("a COOKIE option has 8, or 16 to 40 octets (RFC 7873 §5.2.2)", () => {
 });
 
 test("without a secret there is no jar", () => {
-  expect(() => createCookieJar([], () => 0)).toThrow("secret");
+  expect(() => createServerCookies([], () => 0)).toThrow("secret");
 });

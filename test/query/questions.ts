@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { clientAt } from "../../src/query/client.js";
-import { COOKIE_OCTETS, createCookieJar } from "../../src/query/cookies.js";
+import { COOKIE_OCTETS, createServerCookies } from "../../src/query/cookies.js";
 import type { QueryPolicy } from "../../src/query/policy.js";
 import type { ZoneSketch } from "../answers/serve.js";
 import { encodeQuery } from "../support/dns-message.js";
@@ -60,13 +60,13 @@ export const CLIENT = clientAt("192.0.2.77");
 export const policy: QueryPolicy = {
   cookieSecrets: [SECRET],
   tcpIdleMs: 10_000,
-  cookies: createCookieJar([SECRET], () => NOW * 1_000),
+  cookies: createServerCookies([SECRET], () => NOW * 1_000),
 };
 
 /** A client cookie, and the server cookie that came with it so many seconds ago. */
 export function keptCookie(client: Uint8Array, secondsAgo: number): Uint8Array {
   const reply = new Uint8Array(COOKIE_OCTETS);
-  const jar = createCookieJar([SECRET], () => (NOW - secondsAgo) * 1_000);
+  const jar = createServerCookies([SECRET], () => (NOW - secondsAgo) * 1_000);
   jar.exchange(client, 0, client.length, CLIENT, reply, 0);
   return reply;
 }

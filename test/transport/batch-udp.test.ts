@@ -2,7 +2,7 @@ import { closeSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AnswerTable } from "../../src/answers/table.js";
 import { createQueryCounters } from "../../src/query/counters.js";
-import { createDefectReporter, isolate, type QueryDefect } from "../../src/query/guard.js";
+import { createDefectReporter, isolate, type QueryDefect } from "../../src/query/error-boundary.js";
 import { createPolicy, type PolicySettings } from "../../src/query/policy.js";
 import { createResponder, type ResponderState } from "../../src/query/respond.js";
 import { createCounters } from "../../src/transport/batch/buffers.js";

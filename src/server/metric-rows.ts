@@ -1,7 +1,7 @@
 import type { MetricsSource, TargetRow } from "../admin/metrics.js";
 import type { Snapshot } from "../health/health.js";
 import { isAnswerable, type ServedEndpoints } from "./endpoints.js";
-import { labelsOf } from "./events.js";
+import { labelsOf } from "./event-logging.js";
 
 /** Every address of every target as the gauges show it. */
 export function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {

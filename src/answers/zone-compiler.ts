@@ -3,7 +3,7 @@ import { nextSerial } from "../zone/serial.js";
 import type { Zone, ZoneEndpoint } from "../zone/zone.js";
 import type { CompiledNode, CompiledZone, ZoneUpdate } from "./answer.js";
 import { compileNodata, compileNode, compileNxdomain, type NodeCompilation } from "./compile.js";
-import { createLivingZone, type EndpointAnswers } from "./view.js";
+import { createLiveZone, type EndpointAnswers } from "./live-zone.js";
 
 /** A zone whose answers follow health: compiles whole once, and afterwards what a change touches. */
 export interface PublishedZone {
@@ -42,7 +42,7 @@ export function publishZone(
   wallMs: number,
   lastSerial?: number,
 ): PublishedZone {
-  const living = createLivingZone(zone);
+  const living = createLiveZone(zone);
   for (const endpoint of zone.endpoints) {
     const now = answers.get(endpoint.fqdn);
     if (now !== undefined) living.update(endpoint, now);

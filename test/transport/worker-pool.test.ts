@@ -1,9 +1,9 @@
 import type { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { publishZone } from "../../src/answers/publish.js";
+import { publishZone } from "../../src/answers/zone-compiler.js";
 import { createLogger } from "../../src/lib/logger.js";
-import { type Answering, createAnswering, startThread } from "../../src/transport/answering.js";
 import { loadBatch } from "../../src/transport/batch/load.js";
+import { createWorkerPool, startThread, type WorkerPool } from "../../src/transport/worker-pool.js";
 import { answering as answers, sketchZone } from "../answers/serve.js";
 import { ask, askForAddresses } from "../support/dns-client.js";
 import { loadServer } from "../support/load.js";
@@ -24,7 +24,7 @@ const TRANSPORTS = [
 ] as const;
 
 interface Started {
-  readonly answering: Answering;
+  readonly answering: WorkerPool;
   readonly published: ReturnType<typeof publishZone>;
   /** The newest thread of each index. */
   readonly threads: Worker[];
@@ -40,7 +40,7 @@ async function start(
 ): Promise<Started> {
   const published = publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now());
   const threads: Worker[] = [];
-  const answering = createAnswering({
+  const answering = createWorkerPool({
     workers,
     batch,
     log: createLogger({ level: "silent" }),
@@ -130,7 +130,7 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
   });
 
   test.skipIf(skip)("is silent until it is ready", async () => {
-    const answering = createAnswering({
+    const answering = createWorkerPool({
       workers: 1,
       batch,
       log: createLogger({ level: "silent" }),

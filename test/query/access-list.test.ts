@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isWithinPrefixes, type Prefix } from "../../src/query/access.js";
+import { isWithinPrefixes, type Prefix } from "../../src/query/access-list.js";
 import { clientAt } from "../../src/query/client.js";
 import { addressOctets } from "../../src/wire/address.js";
 

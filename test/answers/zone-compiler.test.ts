@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CompiledNode } from "../../src/answers/answer.js";
-import { publishZone } from "../../src/answers/publish.js";
-import type { EndpointAnswers } from "../../src/answers/view.js";
+import type { EndpointAnswers } from "../../src/answers/live-zone.js";
+import { publishZone } from "../../src/answers/zone-compiler.js";
 import type { Name } from "../../src/wire/name.js";
 import { answering, SERIAL, sketchZone } from "./serve.js";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
-import { ERRORS_PER_SECOND, limitErrors } from "../../src/query/error-budget.js";
+import { ERRORS_PER_SECOND, limitErrors } from "../../src/query/error-rate-limit.js";
 import { createResponder } from "../../src/query/respond.js";
 import { serveSketch } from "../answers/serve.js";
 import { encodeQuery } from "../support/dns-message.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
-import { createDefectReporter, isolate, type QueryDefect } from "../../src/query/guard.js";
+import { createDefectReporter, isolate, type QueryDefect } from "../../src/query/error-boundary.js";
 import { serveSketch } from "../answers/serve.js";
 import { encodeQuery, parseMessage } from "../support/dns-message.js";
 

@@ -1,9 +1,9 @@
-import type { Control, EventContent } from "../admin/control.js";
 import { createEventLog } from "../admin/event-log.js";
 import { createEventStreams } from "../admin/event-stream.js";
 import { openAdminHttp } from "../admin/http.js";
 import type { Metrics } from "../admin/metrics.js";
 import type { AdminSource } from "../admin/server.js";
+import type { Control, EventContent } from "../admin/service.js";
 import { type ControlSocket, openAdminSocket } from "../admin/socket.js";
 import type { AdminConfig } from "../config/config.js";
 import type { Transition } from "../health/health.js";
@@ -12,9 +12,9 @@ import type { OverrideChange } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import type { Listening, SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
-import { type ControlParts, createControl, overrideView } from "./control.js";
 import { type Followed, isAnswerable } from "./endpoints.js";
-import { createProbeHistory } from "./history.js";
+import { type ControlParts, createControl, overrideView } from "./operations.js";
+import { createProbeHistory } from "./probe-history.js";
 
 /** What operating needs besides the parts that {@link createControl} takes. */
 export interface OperatingParts extends Omit<ControlParts, "history" | "lastReload"> {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
 import { createFastResponder, NOT_FAST, type RespondFast } from "../../src/query/fast.js";
-import { createReadyMade } from "../../src/query/ready-made.js";
+import { createReadyMade } from "../../src/query/packet-cache.js";
 import { createResponder } from "../../src/query/respond.js";
 import { createBuffers } from "../../src/transport/batch/buffers.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";

@@ -1,8 +1,8 @@
-import type { Config } from "./config/config.js";
-import { loadConfig } from "./config/load.js";
-import type { Problem } from "./lib/errors.js";
-import { buildZone } from "./zone/build.js";
-import type { Zone } from "./zone/zone.js";
+import type { Config } from "../config/config.js";
+import { loadConfig } from "../config/load.js";
+import type { Problem } from "../lib/errors.js";
+import { buildZone } from "../zone/build.js";
+import type { Zone } from "../zone/zone.js";
 
 /** A configuration that is fit to serve. */
 export interface Prepared {

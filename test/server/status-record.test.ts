@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointHealth } from "../../src/health/health.js";
-import { statusStrings } from "../../src/serving/status-record.js";
+import { statusStrings } from "../../src/server/status-record.js";
 import { startTargets } from "../app/targets.js";
 import { ask } from "../support/dns-client.js";
 import { startLivezone } from "../support/livezone.js";

@@ -1,4 +1,3 @@
-import type { Control, OverrideOrder, TargetName } from "../admin/control.js";
 import type {
   AddressView,
   Change,
@@ -8,13 +7,14 @@ import type {
   PendingSetting,
   TargetView,
 } from "../admin/schemas.js";
+import type { Control, OverrideOrder, TargetName } from "../admin/service.js";
 import { IN_FLIGHT_MS } from "../health/drain.js";
 import type { Override, OverrideKind, Snapshot, TargetHealth } from "../health/health.js";
 import type { OverrideBook, OverrideRequest } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { UserError } from "../lib/errors.js";
 import type { ServedEndpoint, ServedEndpoints } from "./endpoints.js";
-import type { ProbeHistory } from "./history.js";
+import type { ProbeHistory } from "./probe-history.js";
 
 /** What control reads and acts on. */
 export interface ControlParts {

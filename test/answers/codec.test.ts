@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CompiledAnswer, NamedNode } from "../../src/answers/answer.js";
-import { packNodes, unpackNodes } from "../../src/answers/packed.js";
+import { packNodes, unpackNodes } from "../../src/answers/codec.js";
 import { parseName } from "../../src/wire/name.js";
 import { serveSketch } from "./serve.js";
 

@@ -1,5 +1,5 @@
 import { HEADER_OCTETS } from "../wire/constants.js";
-import { balancedOrders } from "./orders.js";
+import { balancedOrders } from "./rotation.js";
 import { ANSWER, type AnswerTable } from "./table.js";
 
 /** Above this many records the balanced orders would take more memory than they are worth: they are rotated. */

@@ -1,14 +1,14 @@
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
-import { type PublishedZone, publishZone } from "../answers/publish.js";
-import type { EndpointAnswers } from "../answers/view.js";
+import type { EndpointAnswers } from "../answers/live-zone.js";
+import { type PublishedZone, publishZone } from "../answers/zone-compiler.js";
 import type { EndpointConfig, ZoneConfig } from "../config/config.js";
 import { type Answerable, type AnswerableAddress, decideAnswerable } from "../health/answerable.js";
 import { type DrainClock, newDrainClock, tick, untilSafeMs } from "../health/drain.js";
 import type { Snapshot } from "../health/health.js";
 import type { Clock } from "../lib/clock.js";
-import type { Prepared } from "../prepare.js";
 import { formatName, type Name } from "../wire/name.js";
 import type { ZoneEndpoint } from "../zone/zone.js";
+import type { Prepared } from "./load-zones.js";
 import { statusStrings } from "./status-record.js";
 
 /** An endpoint that is served: its configuration, and what it answers now. */

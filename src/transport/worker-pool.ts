@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
-import { packNodes } from "../answers/packed.js";
+import { packNodes } from "../answers/codec.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
@@ -18,7 +18,7 @@ import type { FromWorker, ServiceTerms, SocketOrder, ToWorker, WorkerSettings } 
  * Everything that answers queries, seen from the side that decides the answers: sockets and tables in threads of
  * their own, so that a TLS handshake of a probe never delays an answer.
  */
-export interface Answering {
+export interface WorkerPool {
   /** Threads that answer. */
   readonly threads: number;
   /** Whether sockets were inherited: what is asked meanwhile waits in them until somebody listens. */
@@ -65,7 +65,7 @@ export interface Answering {
 }
 
 /** What answering is set up with. */
-export interface AnsweringOptions {
+export interface WorkerPoolOptions {
   /** Threads that answer, 1 or more; without the native part there is one. */
   readonly workers: number;
   readonly log: Logger;
@@ -119,8 +119,8 @@ export function startThread(settings: WorkerSettings): Worker {
   return new Worker(PROGRAM, { workerData: settings, execArgv: [], name: `answers-${settings.index}` });
 }
 
-/** Starts the threads; nothing is answered until {@link Answering.listen} and {@link Answering.setReady}. */
-export function createAnswering(options: AnsweringOptions): Answering {
+/** Starts the threads; nothing is answered until {@link WorkerPool.listen} and {@link WorkerPool.setReady}. */
+export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { log, currentZones } = options;
   const { transport: batch, reason } = options.batch ?? loadBatch();
   if (batch === undefined) log.warn({ reason }, "fast transport unavailable, using dgram");

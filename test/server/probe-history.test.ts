@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ProbeResult } from "../../src/health/health.js";
-import { createProbeHistory, KEPT_RESULTS } from "../../src/serving/history.js";
+import { createProbeHistory, KEPT_RESULTS } from "../../src/server/probe-history.js";
 
 const ok = (reason: string): ProbeResult => ({ class: "ok", reason, durationMs: 1.5 });
 

@@ -1,14 +1,14 @@
 import type { Config } from "../config/config.js";
 import { readCookieSecrets } from "../config/cookie-secrets.js";
 import { UserError } from "../lib/errors.js";
-import type { Answering } from "../transport/answering.js";
 import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
 import type { ServiceTerms } from "../transport/worker-messages.js";
+import type { WorkerPool } from "../transport/worker-pool.js";
 import { addressOctets } from "../wire/address.js";
 
 /** What terms depend on beside the configuration. */
 export interface TermsContext {
-  readonly transport: Answering["transport"];
+  readonly transport: WorkerPool["transport"];
   /** 16 octets, used where no file holds a secret; the same for the life of the process. */
   readonly randomSecret: Uint8Array;
   /** The prober is cut off, so that answers are those of before. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { balancedOrders } from "../../src/answers/orders.js";
+import { balancedOrders } from "../../src/answers/rotation.js";
 
 function rowsOf(count: number): number[][] {
   const flat = balancedOrders(count);

@@ -1,5 +1,5 @@
 import { endianness } from "node:os";
-import { ordersIn } from "../answers/patch.js";
+import { ordersIn } from "../answers/encode.js";
 import { ANSWER, type AnswerTable } from "../answers/table.js";
 import { CLASS, HEADER_OCTETS } from "../wire/constants.js";
 import type { Client } from "./client.js";

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { type LastKnown, openKeptState } from "../../src/health/kept.js";
+import { type LastKnown, openKeptState } from "../../src/health/persisted-state.js";
 import type { StateAlarm, StateFile } from "../../src/health/state-file.js";
-import { createRemembering, MAX_AGE_MS } from "../../src/serving/remembering.js";
+import { createRemembering, MAX_AGE_MS } from "../../src/server/persistence.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { temporaryFolder } from "../support/temp.js";
 

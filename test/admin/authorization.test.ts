@@ -3,7 +3,7 @@ import { chmodSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { judgeHost } from "../../src/admin/authority.js";
+import { judgeHost } from "../../src/admin/authorization.js";
 import { statusSchema } from "../../src/admin/schemas.js";
 import { afterAllTests } from "../support/cleanup.js";
 import { findProgram } from "../support/programs.js";

@@ -38,7 +38,7 @@ export interface EndpointAnswers extends Answerable {
 }
 
 /** A view together with the one way to change it. */
-export interface LivingZone {
+export interface LiveZone {
   readonly view: ZoneView;
   /**
    * Puts what an endpoint answers from now on into the view; touches names of the endpoint only.
@@ -52,7 +52,7 @@ export interface LivingZone {
 type EndpointState = ReadonlyMap<Name, RRsets>;
 
 /** Begins with endpoints that answer nothing: `update` each before anything is compiled. */
-export function createLivingZone(zone: Zone): LivingZone {
+export function createLiveZone(zone: Zone): LiveZone {
   const fixed = new Map<Name, RRsets>(zone.records);
   fixed.set(zone.name, new Map([...(fixed.get(zone.name) ?? []), [TYPE.SOA, soaRecord(zone)]]));
   const present = new Map(fixed);

@@ -7,7 +7,7 @@ import {
   noteAnswer,
   noteDeed,
   type Story,
-} from "../../src/demo/story.js";
+} from "../../src/demo/timeline.js";
 
 type Step =
   | readonly [atMs: number, deed: DemoDeed, target: string]
