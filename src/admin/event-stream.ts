@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Clock, Timer } from "../lib/clock.js";
 import type { EventLog } from "./event-log.js";
 import type { AdminEvent } from "./schemas.js";
 
@@ -32,10 +33,10 @@ export interface EventStreams {
 }
 
 /** Begins with no subscriber. */
-export function createEventStreams(log: EventLog, maxSubscribers = MAX_SUBSCRIBERS): EventStreams {
+export function createEventStreams(log: EventLog, clock: Clock, maxSubscribers = MAX_SUBSCRIBERS): EventStreams {
   const open = new Set<ServerResponse>();
   let dropped = 0;
-  let heartbeat: NodeJS.Timeout | undefined;
+  let heartbeat: Timer | undefined;
 
   function send(response: ServerResponse, frame: Buffer): void {
     if (response.writableLength > MAX_WAITING_OCTETS) {
@@ -57,8 +58,15 @@ export function createEventStreams(log: EventLog, maxSubscribers = MAX_SUBSCRIBE
   function leave(response: ServerResponse): void {
     open.delete(response);
     if (open.size > 0) return;
-    clearInterval(heartbeat);
+    heartbeat?.cancel();
     heartbeat = undefined;
+  }
+
+  function beat(): void {
+    heartbeat = clock.after(HEARTBEAT_MS, () => {
+      beat();
+      for (const response of open) send(response, HEARTBEAT);
+    });
   }
 
   return {
@@ -84,19 +92,14 @@ export function createEventStreams(log: EventLog, maxSubscribers = MAX_SUBSCRIBE
       for (const event of missed ?? []) response.write(frameOf(event));
       open.add(response);
       response.once("close", () => leave(response));
-      if (heartbeat === undefined) {
-        heartbeat = setInterval(() => {
-          for (const response of open) send(response, HEARTBEAT);
-        }, HEARTBEAT_MS);
-        heartbeat.unref();
-      }
+      if (heartbeat === undefined) beat();
       return true;
     },
     stop() {
       unsubscribe();
       for (const response of open) response.end();
       open.clear();
-      clearInterval(heartbeat);
+      heartbeat?.cancel();
     },
   };
 }

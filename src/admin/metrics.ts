@@ -1,8 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { OverrideKind, ResultClass } from "../health/health.js";
+import { type OverrideKind, RESULT_CLASSES, type ResultClass } from "../health/health.js";
 import { lostLogLines } from "../lib/logger.js";
 import type { QueryTotals } from "../query/counters.js";
 import { rcodeText } from "../wire/constants.js";
+
+/** What an address may change to, as a transition is labelled. */
+const TRANSITIONS = ["up", "down"] as const;
 
 /** What every series about a target is labelled with. */
 export interface TargetLabels {
@@ -52,8 +55,8 @@ export interface Metrics {
   readonly registry: Registry;
   probeFinished(probe: { readonly class: ResultClass; readonly durationMs: number; readonly lagMs: number }): void;
   transition(labels: TargetLabels, to: "up" | "down"): void;
-  /** Ends the series of targets that the source no longer names, or they would add up over the years. */
-  forgetGone(): Promise<void>;
+  /** The targets are other ones: ends the series of those that have gone, or they would add up over the years. */
+  targetsReplaced(): void;
   adminRequest(request: { readonly entry: string; readonly status: number }): void;
   /** Shows the streams of events from now on. */
   watchStreams(streams: { readonly subscribers: number; readonly dropped: number }): void;
@@ -84,7 +87,7 @@ export function createMetrics(
       registers,
       collect() {
         this.reset();
-        for (const { labels, value } of rows()) if (value > 0) this.inc(labels, value);
+        for (const { labels, value } of rows()) this.inc(labels, value);
       },
     });
   };
@@ -111,7 +114,11 @@ export function createMetrics(
     source.queryTotals().queries.map(({ transport, type, count }) => ({ labels: { transport, type }, value: count })),
   );
   mirrored("livezone_dns_responses_total", "Responses sent, by response code.", ["rcode"], () =>
-    source.queryTotals().responses.map(({ rcode, count }) => ({ labels: { rcode: rcodeText(rcode) }, value: count })),
+    source
+      .queryTotals()
+      .responses.map(({ rcode, count }) => ({ labels: { rcode: rcodeText(rcode) }, value: count }))
+      // A code without a name is one that livezone never sends on its own.
+      .filter(({ labels, value }) => value > 0 || !labels.rcode.startsWith("RCODE")),
   );
   mirrored("livezone_dns_dropped_total", "Messages that got no reply.", ["reason"], () =>
     source.queryTotals().dropped.map(({ reason, count }) => ({ labels: { reason }, value: count })),
@@ -235,6 +242,10 @@ export function createMetrics(
     registers,
   });
 
+  /** Targets that have series, by their labels. */
+  let known: ReadonlyMap<string, TargetLabels> = new Map();
+  for (const name of RESULT_CLASSES) results.inc({ class: name }, 0);
+
   return {
     registry,
     probeFinished(probe) {
@@ -243,12 +254,17 @@ export function createMetrics(
       lag.observe(probe.lagMs / 1000);
     },
     transition: ({ zone, endpoint, target, address }, to) => transitions.inc({ zone, endpoint, target, address, to }),
-    async forgetGone() {
-      const key = ({ zone, endpoint, target, address }: Partial<Record<keyof TargetLabels, string | number>>) =>
-        `${zone} ${endpoint} ${target} ${address}`;
-      const present = new Set([...source.targets()].map(key));
-      for (const { labels } of (await transitions.get()).values) {
-        if (!present.has(key(labels))) transitions.remove(labels);
+    targetsReplaced() {
+      const key = ({ zone, endpoint, target, address }: TargetLabels) => `${zone} ${endpoint} ${target} ${address}`;
+      const before = known;
+      known = new Map([...source.targets()].map((row) => [key(row), row]));
+      for (const [name, { zone, endpoint, target, address }] of known) {
+        if (before.has(name)) continue;
+        for (const to of TRANSITIONS) transitions.inc({ zone, endpoint, target, address, to }, 0);
+      }
+      for (const [name, { zone, endpoint, target, address }] of before) {
+        if (known.has(name)) continue;
+        for (const to of TRANSITIONS) transitions.remove({ zone, endpoint, target, address, to });
       }
     },
     adminRequest: ({ entry, status }) => adminRequests.inc({ entry, status: String(status) }),

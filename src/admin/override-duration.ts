@@ -1,7 +1,8 @@
 import { parseDuration } from "../config/duration.js";
+import { MAX_OVERRIDE_MS } from "../health/override-decision.js";
 
 /** Shortest and longest time an override may be given, milliseconds: 1 s to 30 days. */
-const FOR_MS = { min: 1_000, max: 30 * 24 * 3_600_000 } as const;
+const FOR_MS = { min: 1_000, max: MAX_OVERRIDE_MS } as const;
 
 /**
  * How long an override is to hold, as the API and `--for` take it: a duration such as `30m`, 1 s to 30 days.

@@ -13,19 +13,19 @@ import {
   statusSchema,
   targetDetailSchema,
 } from "./schemas.js";
-import type { Control, OverrideOrder, TargetName } from "./service.js";
+import type { AdminService, Asker, OverrideOrder, TargetName } from "./service.js";
 
 /** Way in of a request. */
 export type Entry = "socket" | "http";
 
 /** What a handler gets: the request after every check. */
 export interface Asked<Body> {
-  readonly control: Control;
+  readonly service: AdminService;
   /** Lower case, without a final dot; empty in routes without. */
   readonly name: TargetName;
   readonly body: Body;
-  /** Who asks, as far as known. */
-  readonly author: string;
+  /** Who asks, as far as known, and whether that one still waits. */
+  readonly by: Asker;
 }
 
 /** One route of the API that takes and gives JSON: what the server registers and what the document describes. */
@@ -66,7 +66,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Everything the server thinks: zones, endpoints, targets, health, overrides, answers",
     reply: statusSchema,
     refusals: [],
-    handle: ({ control }) => control.status(),
+    handle: ({ service }) => service.status(),
   },
   {
     method: "GET",
@@ -75,7 +75,7 @@ export const ROUTES: readonly Route[] = [
     summary: "One target, with the last 100 results of each address",
     reply: targetDetailSchema,
     refusals: NO_TARGET,
-    handle: ({ control, name }) => control.target(name),
+    handle: ({ service, name }) => service.target(name),
   },
   route({
     method: "POST",
@@ -85,7 +85,7 @@ export const ROUTES: readonly Route[] = [
     body: drainRequestSchema,
     reply: drainSchema,
     refusals: [...NO_TARGET, ...TOO_FEW, "DRAIN_TOO_SHORT"],
-    handle: ({ control, name, body, author }) => control.drain(name, orderOf(body, author)),
+    handle: ({ service, name, body, by }) => service.drain(name, orderOf(body, by)),
   }),
   route({
     method: "POST",
@@ -95,7 +95,7 @@ export const ROUTES: readonly Route[] = [
     body: emptyRequestSchema,
     reply: changeSchema,
     refusals: NO_TARGET,
-    handle: ({ control, name, author }) => control.undrain(name, author),
+    handle: ({ service, name, by }) => service.undrain(name, by),
   }),
   route({
     method: "POST",
@@ -105,7 +105,7 @@ export const ROUTES: readonly Route[] = [
     body: forceRequestSchema,
     reply: changeSchema,
     refusals: [...NO_TARGET, ...TOO_FEW],
-    handle: ({ control, name, body, author }) => control.force(name, body.health, orderOf(body, author)),
+    handle: ({ service, name, body, by }) => service.force(name, body.health, orderOf(body, by)),
   }),
   route({
     method: "POST",
@@ -115,7 +115,17 @@ export const ROUTES: readonly Route[] = [
     body: emptyRequestSchema,
     reply: changeSchema,
     refusals: NO_TARGET,
-    handle: ({ control, name, author }) => control.unforce(name, author),
+    handle: ({ service, name, by }) => service.unforce(name, by),
+  }),
+  route({
+    method: "POST",
+    path: `${TARGET}/unsuppress`,
+    operation: "unsuppress",
+    summary: "Ends the suppression of a target that flaps: it is answered again with its next good probe",
+    body: emptyRequestSchema,
+    reply: changeSchema,
+    refusals: NO_TARGET,
+    handle: ({ service, name, by }) => service.unsuppress(name, by),
   }),
   route({
     method: "POST",
@@ -125,7 +135,7 @@ export const ROUTES: readonly Route[] = [
     body: emptyRequestSchema,
     reply: reloadSchema,
     refusals: ["RELOAD_REFUSED"],
-    handle: async ({ control }) => ({ ok: true, ...(await control.reload()) }),
+    handle: async ({ service }) => ({ ok: true, ...(await service.reload()) }),
   }),
   route({
     method: "POST",
@@ -135,14 +145,14 @@ export const ROUTES: readonly Route[] = [
     body: leaveRequestSchema,
     reply: leaveSchema,
     refusals: [],
-    handle: async ({ control, body }) => ({ threads: await control.leave(body.threads) }),
+    handle: async ({ service, body }) => ({ threads: await service.leave(body.threads) }),
   }),
 ];
 
-function orderOf(body: DrainRequest, author: string): OverrideOrder {
+function orderOf(body: DrainRequest, by: Asker): OverrideOrder {
   const { reason, for: lasting, force } = body;
   return {
-    author,
+    ...by,
     ...(reason === undefined || reason === "" ? {} : { reason }),
     ...(lasting === undefined ? {} : { forMs: lastingMs(lasting) }),
     ...(force === undefined ? {} : { force }),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RESULT_CLASSES } from "../health/health.js";
+import { MAX_AUTHOR, MAX_REASON } from "../health/overrides.js";
 
 /*
  * What the admin API takes and gives, once for everybody: the server checks requests with it, the commands check
@@ -15,6 +16,9 @@ export const overrideSchema = z
     kind: z.enum(["drained", "forced-up", "forced-down"]),
     reason: z.string().optional().meta({ description: "Why, in the operator's words." }),
     author: z.string().optional().meta({ description: "Who set it, as far as known." }),
+    origin: z.string().optional().meta({
+      description: "By which way it came: operator (set on this server), sibling:NAME, or kubernetes.",
+    }),
     setAtMs: wallMs("When it was set"),
     expiresAtMs: wallMs("When it ends by itself; absent = when it is cleared").optional(),
   })
@@ -45,7 +49,7 @@ export const addressSchema = z
         changes: z.number().meta({ description: "Changes of health lately." }),
       })
       .optional()
-      .meta({ description: "Present while it passes, but is kept down because it flaps; undrain forgives it." }),
+      .meta({ description: "Present while it passes, but is kept down because it flaps; unsuppress ends that." }),
     last: resultSchema.optional(),
   })
   .meta({ id: "Address", description: "One address of a target." });
@@ -126,6 +130,7 @@ export const targetDetailSchema = z
   })
   .meta({ id: "TargetDetail", description: "One target with the results of its last probes." });
 
+/** Text that an operator gives, in characters as people count them: it is never cut later. */
 const operatorText = (max: number, about: string) =>
   z
     .string()
@@ -134,12 +139,9 @@ const operatorText = (max: number, about: string) =>
     .regex(/^[^\p{Cc}\p{Cf}]*$/u, "has control characters")
     .meta({ description: about });
 
-/** Longest reason an operator may give, characters. */
-const MAX_REASON = 200;
-
 const overrideRequest = {
   reason: operatorText(MAX_REASON, "Why; shown wherever the override is.").optional(),
-  author: operatorText(64, "Who asks; default: the way in.").optional(),
+  author: operatorText(MAX_AUTHOR, "Who asks; default: the way in.").optional(),
   for: z
     .string()
     .max(32)
@@ -171,6 +173,16 @@ export const changeSchema = z
     target: targetSchema,
     changed: z.boolean().meta({ description: "False when it was so already." }),
     nowMs: wallMs("When this was true"),
+    persisted: z.boolean().optional().meta({
+      description: "Of an override that was set: false when there is no stateDir, so that it ends with the process.",
+    }),
+    failsOpen: z.boolean().optional().meta({
+      description: "Of an override that was set: whether it left the endpoint with too few targets up.",
+    }),
+    answeredAgain: z.array(z.string()).optional().meta({
+      description:
+        "Of an override that was set: drained and forced-down targets that are answered again, since nothing else is left.",
+    }),
   })
   .meta({ id: "Change", description: "What a change led to." });
 
@@ -242,7 +254,18 @@ export const eventSchema = z
       ...eventBase,
       type: z.literal("override"),
       ...eventTarget,
+      action: z.enum(["set", "cleared", "expired"]).optional(),
+      author: z.string().optional().meta({ description: "Who set or cleared it, as far as known." }),
+      origin: z.string().optional().meta({ description: "By which way that came; see Override." }),
       override: overrideSchema.optional().meta({ description: "Absent = it was cleared or has expired." }),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("suppression"),
+      ...eventTarget,
+      address: z.string(),
+      suppressed: z.boolean().meta({ description: "Whether it is kept down from now on because it flaps." }),
+      untilMs: wallMs("When it returns if it passes until then").optional(),
     }),
     z.object({ ...eventBase, type: z.literal("reload"), ok: z.boolean() }),
     z.object({ ...eventBase, type: z.literal("isolation"), isolated: z.boolean() }),

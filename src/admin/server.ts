@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
 import { z } from "zod";
@@ -9,18 +10,15 @@ import type { EventStreams } from "./event-stream.js";
 import { openApiText } from "./openapi.js";
 import { STATUS_PAGE } from "./page.js";
 import { BadDuration, type Entry, ROUTES, type Route } from "./routes.js";
-import { type Control, REFUSALS, ReloadRefusedError } from "./service.js";
+import { type AdminService, REFUSALS, ReloadRefusedError } from "./service.js";
 
 /** What the routes read and tell. */
 export interface AdminSource {
+  readonly service: AdminService;
   readonly registry: Registry;
-  /** Whether queries are answered. */
-  isReady(): boolean;
-  readonly control: Control;
   readonly events: EventLog;
   readonly streams: EventStreams;
   readonly log: Logger;
-  readonly version: string;
   /** Called once for every reply. */
   requestServed(request: { readonly entry: Entry; readonly status: number }): void;
 }
@@ -63,7 +61,7 @@ export async function createAdminServer(source: AdminSource, point: EntryPoint):
   server.server.maxConnections = MAX_CONNECTIONS;
 
   server.addHook("onRequest", async (request, reply) => {
-    reply.header(VERSION_HEADER, source.version);
+    reply.header(VERSION_HEADER, source.service.version);
     reply.header("x-content-type-options", "nosniff");
     reply.header("cache-control", "no-store");
     const denial = judge(request, point);
@@ -162,7 +160,7 @@ function addPlainRoutes(server: FastifyInstance, source: AdminSource): void {
   );
   server.get("/livez", (_request, reply) => reply.type("text/plain").send("ok\n"));
   server.get("/readyz", (_request, reply) => {
-    const isReady = source.isReady();
+    const isReady = source.service.isReady();
     return reply
       .code(isReady ? 200 : 503)
       .type("text/plain")
@@ -187,20 +185,38 @@ function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoin
   server.route<{ Params: { endpoint?: string; target?: string } }>({
     method: route.method,
     url: route.path.replace(/\{(\w+)\}/g, ":$1"),
-    async handler({ params, body }, reply) {
+    async handler({ params, body, raw }, reply) {
       const parsed = (route.body ?? z.unknown()).safeParse(body ?? {});
       if (!parsed.success) return sendError(reply, 400, "BAD_REQUEST", explain(parsed.error));
       const name = { endpoint: nameOf(params.endpoint), target: nameOf(params.target) };
       const { author } = parsed.data as { author?: string };
+      const signal = route.method === "POST" ? await whileThere(raw) : undefined;
       const given = await route.handle({
-        control: source.control,
+        service: source.service,
         name,
         body: parsed.data,
-        author: author === undefined || author === "" ? point.entry : author,
+        by: {
+          author: author === undefined || author === "" ? point.entry : author,
+          ...(signal === undefined ? {} : { signal }),
+        },
       });
       return route.operation === "status" ? { ...(given as object), ...statusOf(source, point) } : given;
     },
   });
+}
+
+/**
+ * A signal that is aborted once the client has gone. A request may have waited while the process did not run, and its client
+ * have given up meanwhile: the end of the connection is read behind the request, so the event loop gets to see it first.
+ */
+async function whileThere({ socket }: IncomingMessage): Promise<AbortSignal> {
+  const gone = new AbortController();
+  const abort = (): void => gone.abort();
+  socket.once("end", abort);
+  socket.once("close", abort);
+  await new Promise<void>((resolve) => void setImmediate(resolve));
+  if (socket.readableEnded || socket.destroyed) abort();
+  return gone.signal;
 }
 
 /** What only the admin layer knows of the status. */

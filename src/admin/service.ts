@@ -16,6 +16,8 @@ export const REFUSALS = {
   DRAIN_TOO_SHORT: 409,
   /** The override could not be written to `stateDir`, and so does not hold. */
   NOT_PERSISTED: 503,
+  /** Whoever asked had gone before it could be carried out. */
+  CLIENT_GONE: 409,
 } as const;
 
 /** The configuration has problems: {@link UserError} `RELOAD_REFUSED` that carries them. */
@@ -27,10 +29,16 @@ export class ReloadRefusedError extends UserError {
   }
 }
 
-/** How an override is asked for. */
-export interface OverrideOrder {
-  readonly reason?: string;
+/** Who asks for something. */
+export interface Asker {
   readonly author: string;
+  /** Aborted when whoever asked is not there any more: then nothing is carried out. */
+  readonly signal?: AbortSignal;
+}
+
+/** How an override is asked for. */
+export interface OverrideOrder extends Asker {
+  readonly reason?: string;
   /** Milliseconds it holds; absent = until it is cleared. */
   readonly forMs?: number;
   /** Do it although too few targets are left. Default false. */
@@ -46,18 +54,24 @@ export interface TargetName {
 /** An event without the number it gets. */
 export type EventContent = AdminEvent extends infer E ? (E extends AdminEvent ? Omit<E, "id" | "atMs"> : never) : never;
 
-/** Everything the admin layer asks of the server and tells it; what is refused throws a {@link UserError} of {@link REFUSALS}. */
-export interface Control {
+/** What the server does for its operators; what is refused throws a {@link UserError} of {@link REFUSALS}. */
+export interface AdminService {
+  /** Of livezone. */
+  readonly version: string;
+  /** Whether queries are answered. */
+  isReady(): boolean;
   /** What the server thinks now; whether the way in may write is the admin layer's to add. */
   status(): Omit<Status, "writable" | "lastEventId">;
   /** One target with the results of its last probes, at most 100 for each address. */
   target(name: TargetName): TargetDetail;
   drain(name: TargetName, order: OverrideOrder): Promise<Drain>;
   /** Ends a drain; does nothing to a target that is not drained. */
-  undrain(name: TargetName, author: string): Promise<Change>;
+  undrain(name: TargetName, by: Asker): Promise<Change>;
   force(name: TargetName, health: "up" | "down", order: OverrideOrder): Promise<Change>;
   /** Ends forced-up or forced-down; does nothing to a target that is not forced. */
-  unforce(name: TargetName, author: string): Promise<Change>;
+  unforce(name: TargetName, by: Asker): Promise<Change>;
+  /** Forgives a target its flapping: one that is suppressed returns with its next good probe. */
+  unsuppress(name: TargetName, by: Asker): Promise<Change>;
   /**
    * Leaves the port to a successor that listens beside this process, and ends once every query is answered.
    *

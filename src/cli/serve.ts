@@ -1,8 +1,9 @@
 import type { Command } from "commander";
-import { type AppOptions, type Predecessor, startApp } from "../app.js";
+import { type AppOptions, startApp } from "../app.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { createLogger, flushLogger, type Logger } from "../lib/logger.js";
 import { prepare } from "../server/load-zones.js";
+import type { Predecessor } from "../server/takeover.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { refusingProblems } from "./problems.js";

@@ -29,13 +29,17 @@ export type Health = "unknown" | "up" | "down";
 /** What an operator said of a target; kept apart from health. */
 export type OverrideKind = "drained" | "forced-up" | "forced-down";
 
+/** By which way an override came: set on this server, learned from a sibling, or read from Kubernetes. */
+export type OverrideOrigin = "operator" | "kubernetes" | `sibling:${string}`;
+
 /** What an operator said, and why. It holds until it is cleared or expires, through restarts and reloads. */
 export interface Override {
   readonly kind: OverrideKind;
   /** In the operator's words, one line of at most 200 characters. */
   readonly reason?: string;
-  /** Who said it; one line of at most 200 characters. */
+  /** Who said it; one line of at most 64 characters. */
   readonly author?: string;
+  readonly origin: OverrideOrigin;
   /** Wall clock, milliseconds since 1970. */
   readonly setAtMs: number;
   /** Likewise; absent = it stays until it is cleared. */

@@ -12,8 +12,8 @@ export interface KeptState {
   readonly last: StateFile<LastKnown>;
 }
 
-/** Newest form of `overrides.json`. */
-const OVERRIDES_VERSION = 1;
+/** Newest form of `overrides.json`: version 2 names the origin of each. */
+const OVERRIDES_VERSION = 2;
 
 /** Newest form of `last.json`. */
 const LAST_VERSION = 1;
@@ -21,7 +21,7 @@ const LAST_VERSION = 1;
 /** Wall clock, milliseconds since 1970; a Date holds no more. */
 const moment = z.number().min(0).max(8.64e15);
 
-const override = z.strictObject({
+const overrideOfVersion1 = z.strictObject({
   endpoint: z.string().min(1),
   target: z.string().min(1),
   kind: z.enum(["drained", "forced-up", "forced-down"]),
@@ -30,6 +30,15 @@ const override = z.strictObject({
   setAtMs: moment,
   expiresAtMs: moment.exactOptional(),
 });
+
+const override = overrideOfVersion1.extend({
+  origin: z.union([z.enum(["operator", "kubernetes"]), z.templateLiteral(["sibling:", z.string()])]),
+});
+
+/** Overrides as version 1 wrote them: all were set by operators on this server. */
+const overridesOfVersion1 = z
+  .array(overrideOfVersion1)
+  .transform((entries) => entries.map((entry) => ({ ...entry, origin: "operator" as const })));
 
 const result = z.strictObject({
   class: z.enum(RESULT_CLASSES),
@@ -76,6 +85,7 @@ export function openKeptState(options: {
       name: "overrides.json",
       version: OVERRIDES_VERSION,
       content: z.array(override),
+      older: { 1: overridesOfVersion1 },
     }),
     last: openStateFile({ ...options, name: "last.json", version: LAST_VERSION, content: lastKnown }),
   };

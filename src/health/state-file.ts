@@ -1,8 +1,7 @@
 import { mkdir, open, readFile, rename, stat } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { Clock } from "../lib/clock.js";
+import { type Clock, pause } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 
 /** A file of the state folder that could not be used: to be made loud. */
@@ -23,6 +22,8 @@ export interface StateFileOptions<T> {
   /** Version of the content's form that this program reads and writes. */
   readonly version: number;
   readonly content: z.ZodType<T>;
+  /** Readers of older versions, by version: what they make of the content is that of today. */
+  readonly older?: Readonly<Record<number, z.ZodType<T>>>;
   readonly clock: Clock;
   onAlarm(alarm: StateAlarm): void;
   /** Largest file that is read, octets. Default 64 MiB: ten thousand targets take about 3 MB. */
@@ -51,22 +52,22 @@ const READ_TRIES = 3;
 const READ_AGAIN_MS = 100;
 
 /** Reads a file; an error may pass (too many open files, a disk that comes back), and with it a drain would be lost. */
-async function readPatiently(file: string): Promise<string> {
+async function readPatiently(file: string, clock: Clock): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readFile(file, "utf8");
     } catch (error) {
-      if (codeOf(error) === "ENOENT" || attempt === READ_TRIES) throw error;
-      await delay(READ_AGAIN_MS);
+      if (["ENOENT", "EISDIR"].includes(codeOf(error)) || attempt === READ_TRIES) throw error;
+      await pause(clock, READ_AGAIN_MS);
     }
   }
 }
 
 /** Opens a file of the state folder; nothing is read or made until it is asked for. */
 export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
-  const { folder, name, version, content, clock, onAlarm, maxOctets = 64 * 1024 * 1024 } = options;
+  const { folder, name, version, content, older = {}, clock, onAlarm, maxOctets = 64 * 1024 * 1024 } = options;
   const file = path.join(folder, name);
-  const envelope = z.strictObject({ version: z.literal(version), content });
+  const readers: Readonly<Record<number, z.ZodType<T>>> = { ...older, [version]: content };
   let waiting: { readonly value: T; readonly done: Promise<void> } | undefined;
   let busy: Promise<void> = Promise.resolve();
 
@@ -107,12 +108,12 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
           await setAside(`it has ${size} octets, more than any state file`);
           return undefined;
         }
-        text = await readPatiently(file);
+        text = await readPatiently(file, clock);
       } catch (error) {
         if (codeOf(error) !== "ENOENT") await setAside(`it cannot be read: ${messageOf(error)}`);
         return undefined;
       }
-      const found = understand(text, version, envelope);
+      const found = understand(text, version, readers);
       if ("problem" in found) {
         await setAside(found.problem);
         return undefined;
@@ -139,11 +140,7 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
 
 type Understood<T> = { readonly content: T } | { readonly problem: string };
 
-function understand<T>(
-  text: string,
-  version: number,
-  envelope: z.ZodType<{ version: number; content: T }>,
-): Understood<T> {
+function understand<T>(text: string, version: number, readers: Readonly<Record<number, z.ZodType<T>>>): Understood<T> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -156,7 +153,9 @@ function understand<T>(
     const problem = `a newer livezone wrote it: its version is ${header.data.version}, known are those up to ${version}`;
     return { problem };
   }
-  const parsed = envelope.safeParse(json);
+  const reader = readers[header.data.version];
+  if (reader === undefined) return { problem: `its version is ${header.data.version}, which is not known` };
+  const parsed = z.strictObject({ version: z.int(), content: reader }).safeParse(json);
   if (parsed.success) return { content: parsed.data.content };
   const [issue] = parsed.error.issues;
   return { problem: `it makes no sense at ${issue?.path.join(".")}: ${issue?.message}` };

@@ -29,3 +29,8 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/** Resolves after `delayMs`. Like every timer of a {@link Clock}, it does not keep the process alive. */
+export function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(delayMs, resolve));
+}

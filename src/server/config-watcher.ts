@@ -1,7 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../config/config.js";
-import type { Clock } from "../lib/clock.js";
+import { type Clock, pause } from "../lib/clock.js";
+import type { Subscriber } from "./events.js";
 
 /** Milliseconds between two looks. Looking works on every file system, which being notified does not. */
 const LOOK_EVERY_MS = 1_000;
@@ -25,7 +26,7 @@ export function createConfigWatch(clock: Clock, onChange: () => void): ConfigWat
     let known = await fingerprint(folders);
     let isChanging = false;
     while (mine === generation) {
-      await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+      await pause(clock, LOOK_EVERY_MS);
       const now = await fingerprint(folders);
       if (mine !== generation) return;
       if (now !== known) isChanging = true;
@@ -48,6 +49,11 @@ export function createConfigWatch(clock: Clock, onChange: () => void): ConfigWat
       generation += 1;
     },
   };
+}
+
+/** Subscriber that has the files of each configuration looked after. */
+export function configWatching(watch: ConfigWatch): Subscriber {
+  return { "zones-replaced": ({ config }) => watch.follow(config) };
 }
 
 /**

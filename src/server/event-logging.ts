@@ -1,19 +1,50 @@
-import type { TargetLabels } from "../admin/metrics.js";
 import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
 import type { OverrideChange } from "../health/overrides.js";
 import type { StateAlarm } from "../health/state-file.js";
-import type { Problem } from "../lib/errors.js";
+import { messageOf, type Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { labelsOf } from "./endpoint-labels.js";
 import { isAnswerable, type ServedEndpoint } from "./endpoints.js";
+import type { EventOf, Subscriber, SuppressionChange } from "./events.js";
 
-/** How logs and metrics name an address of a target. */
-export function labelsOf({ zone, config }: ServedEndpoint, target: string, address: string): TargetLabels {
-  return { zone: zone.zone, endpoint: config.name, target, address };
+/** Stalls from this length on are worth a line in every log, milliseconds. */
+const LOUD_STALL_MS = 1_000;
+
+/** Subscriber that writes the log. */
+export function eventLogging(log: Logger): Subscriber {
+  let isReady = false;
+  return {
+    "answers-changed": ({ endpoint, before }) => {
+      if (isReady && before.mode !== endpoint.answerable.mode) logMode(log, endpoint);
+    },
+    "health-changed": ({ transition, endpoint }) => {
+      if (endpoint !== undefined && transition.to !== "unknown") logTransition(log, endpoint, transition);
+    },
+    "override-changed": ({ change, endpoint }) => logOverride(log, endpoint, change),
+    "suppression-changed": ({ change, endpoint }) => logSuppression(log, endpoint, change),
+    "isolation-changed": ({ isolated }) => logIsolation(log, isolated),
+    stalled: ({ lengthMs }) => {
+      if (lengthMs >= LOUD_STALL_MS) log.warn({ stalledMs: Math.round(lengthMs) }, "process stalled");
+    },
+    "certificate-warning": ({ warning, endpoint }) => logCertificate(log, endpoint, warning),
+    reloaded: (event) => logReload(log, event),
+    "reload-refused": ({ error, problems }) => {
+      logProblems(log, problems);
+      log.error({ error: messageOf(error), problems: problems.length }, "reload refused, the old configuration stays");
+    },
+    ready: ({ isComplete, endpoints }) => {
+      isReady = true;
+      log.info({ isComplete, endpoints: endpoints.length }, "ready");
+      for (const endpoint of endpoints) if (endpoint.answerable.mode !== "healthy") logMode(log, endpoint);
+    },
+    "state-alarm": ({ alarm }) => logStateAlarm(log, alarm),
+    "state-not-saved": ({ error }) => log.error({ error: messageOf(error) }, "state not saved"),
+  };
 }
 
 /** Logs a change of an address's health, once the answers have followed it. */
-export function logTransition(log: Logger, served: ServedEndpoint, transition: Transition): void {
+function logTransition(log: Logger, served: ServedEndpoint, transition: Transition): void {
   const { target, address, from, to, result, afterMs } = transition;
   const fields = {
     ...labelsOf(served, target, address),
@@ -27,16 +58,36 @@ export function logTransition(log: Logger, served: ServedEndpoint, transition: T
   else log.warn(fields, isAnswered ? "target went down, still answered" : "target withdrawn");
 }
 
-/** Logs what an operator said of a target, or that it has ended. @param served absent if it is not configured (now) */
-export function logOverride(log: Logger, served: ServedEndpoint | undefined, { action, entry }: OverrideChange): void {
-  const { endpoint, target, kind, reason, author, expiresAtMs } = entry;
-  const names = served === undefined ? { endpoint } : { zone: served.zone.zone, endpoint: served.config.name };
+/** Logs that an override was set, cleared or has expired. @param served absent if it is not configured (now) */
+function logOverride(log: Logger, served: ServedEndpoint | undefined, { action, entry, actor }: OverrideChange): void {
+  const { endpoint, target, kind, reason, setAtMs, expiresAtMs } = entry;
   const until = expiresAtMs === undefined ? {} : { until: new Date(expiresAtMs).toISOString() };
-  log.info({ ...names, target, override: kind, reason, author, ...until }, `override ${action}`);
+  const { author, origin } = actor;
+  const setBy = action === "set" ? {} : { setBy: entry.author, setAt: new Date(setAtMs).toISOString() };
+  log.info(
+    { ...namesOf(served, endpoint), target, override: kind, reason, author, origin, ...setBy, ...until },
+    `override ${action}`,
+  );
+}
+
+/** Logs that an address is kept down because it flaps, or is not any more. */
+function logSuppression(log: Logger, served: ServedEndpoint | undefined, change: SuppressionChange): void {
+  const { fqdn, target, address, isSuppressed, untilMs, changes } = change;
+  const fields = { ...namesOf(served, fqdn), target, address };
+  if (!isSuppressed) log.info(fields, "suppression ended");
+  else log.warn({ ...fields, changes, until: new Date(untilMs ?? 0).toISOString() }, "target suppressed, it flaps");
+}
+
+/** An endpoint's zone and name in it; its full name if it is not configured now. */
+function namesOf(
+  served: ServedEndpoint | undefined,
+  fqdn: string,
+): { readonly zone?: string; readonly endpoint: string } {
+  return served === undefined ? { endpoint: fqdn } : { zone: served.zone.zone, endpoint: served.config.name };
 }
 
 /** Logs that a certificate ends soon, or does not fit its endpoint. */
-export function logCertificate(log: Logger, served: ServedEndpoint, warning: CertificateWarning): void {
+function logCertificate(log: Logger, served: ServedEndpoint, warning: CertificateWarning): void {
   const fields = labelsOf(served, warning.target, warning.address);
   if (warning.kind === "name") {
     log.warn(
@@ -51,18 +102,18 @@ export function logCertificate(log: Logger, served: ServedEndpoint, warning: Cer
 }
 
 /** Makes loud that the prober is presumed cut off, and that it is not any more. */
-export function logIsolation(log: Logger, isolated: boolean): void {
+function logIsolation(log: Logger, isolated: boolean): void {
   if (isolated) log.error({}, "prober isolated, the last answers are held");
   else log.info({}, "prober connected again");
 }
 
 /** Makes loud that a file of the state folder could not be used; the server runs without what it held. */
-export function logStateAlarm(log: Logger, { file, problem, setAside }: StateAlarm): void {
+function logStateAlarm(log: Logger, { file, problem, setAside }: StateAlarm): void {
   log.error({ file, problem, setAside }, setAside === undefined ? "state file ignored" : "state file set aside");
 }
 
 /** Logs on what grounds an endpoint answers now: by health, by `whenAllDown`, or not at all. */
-export function logMode(log: Logger, { zone, config, answerable }: ServedEndpoint): void {
+function logMode(log: Logger, { zone, config, answerable }: ServedEndpoint): void {
   const { mode, upTargets, addresses } = answerable;
   const fields = {
     zone: zone.zone,
@@ -75,6 +126,15 @@ export function logMode(log: Logger, { zone, config, answerable }: ServedEndpoin
   if (mode === "healthy") log.info(fields, "endpoint recovered");
   else if (mode === "fail-open") log.error(fields, "endpoint failed open");
   else log.error(fields, "endpoint has no answer");
+}
+
+/** Logs that a new configuration is in force, what is to be said of it, and what of it is not in force yet. */
+function logReload(log: Logger, { config, warnings, endpoints, listen, needRestart }: EventOf<"reloaded">): void {
+  logProblems(log, warnings);
+  for (const pending of needRestart) {
+    log.warn({ ...pending, remedy: "Restart livezone when it suits." }, "setting needs a restart");
+  }
+  log.info({ zones: config.zones.length, endpoints, listen }, "configuration reloaded");
 }
 
 /** Logs what is wrong with a configuration, a line each. */

@@ -1,10 +1,28 @@
 import type { MetricsSource, TargetRow } from "../admin/metrics.js";
 import type { Snapshot } from "../health/health.js";
+import type { HealthMonitor } from "../health/monitor.js";
+import type { WorkerPool } from "../transport/worker-pool.js";
+import { labelsOf } from "./endpoint-labels.js";
 import { isAnswerable, type ServedEndpoints } from "./endpoints.js";
-import { labelsOf } from "./event-logging.js";
+
+/** What the metrics read at a scrape. */
+export function metricsSource(
+  pool: Pick<WorkerPool, "totals" | "socketTotals">,
+  served: ServedEndpoints,
+  monitor: Pick<HealthMonitor, "snapshot" | "isolated">,
+): MetricsSource {
+  return {
+    queryTotals: () => pool.totals(),
+    socketTotals: () => pool.socketTotals(),
+    targets: () => describeTargets(served, monitor.snapshot()),
+    endpoints: () => describeEndpoints(served),
+    zones: () => served.zones(),
+    isIsolated: () => monitor.isolated,
+  };
+}
 
 /** Every address of every target as the gauges show it. */
-export function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {
+function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {
   for (const [fqdn, served] of endpoints) {
     for (const { id, addresses, override } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
       for (const { address, health, last } of addresses) {
@@ -21,7 +39,7 @@ export function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snaps
 }
 
 /** Every endpoint as the gauges show it. */
-export function describeEndpoints({ endpoints }: ServedEndpoints): ReturnType<MetricsSource["endpoints"]> {
+function describeEndpoints({ endpoints }: ServedEndpoints): ReturnType<MetricsSource["endpoints"]> {
   return [...endpoints.values()].map(({ zone, config, answerable }) => ({
     zone: zone.zone,
     endpoint: config.name,

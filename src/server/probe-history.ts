@@ -1,4 +1,6 @@
 import { type ProbeResult, RESULT_CLASSES } from "../health/health.js";
+import type { Subscriber } from "./events.js";
+import { watchedAddresses } from "./watched-addresses.js";
 
 /** Results kept for each address of a target: 200 s at the default interval. */
 export const KEPT_RESULTS = 100;
@@ -33,6 +35,19 @@ interface Ring {
   readonly expiries: Float64Array;
   /** Results ever added. */
   count: number;
+}
+
+/** Subscriber that keeps the results of what is configured. */
+export function historyKeeping(history: ProbeHistory): Subscriber {
+  return {
+    "probe-finished": ({ report: { address, result, targets } }, atMs) => {
+      for (const { fqdn, target } of targets) history.add(fqdn, target, address, result, atMs);
+    },
+    "zones-replaced": ({ config }) => {
+      const watched = watchedAddresses(config);
+      history.prune((endpoint, target, address) => watched.has(`${endpoint} ${target} ${address}`));
+    },
+  };
 }
 
 export function createProbeHistory(): ProbeHistory {

@@ -5,6 +5,61 @@ import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
 import type { ServiceTerms } from "../transport/worker-messages.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { addressOctets } from "../wire/address.js";
+import type { Subscriber } from "./events.js";
+
+/**
+ * The policy of the threads. What it needs of files is read at the start and at a reload, and kept: nothing that happens in
+ * between needs them again.
+ */
+export class ThreadPolicy {
+  readonly #pool: Pick<WorkerPool, "serve" | "transport">;
+  readonly #threads: number;
+  readonly #randomSecret: Uint8Array;
+  #terms: ServiceTerms | undefined;
+  #isStale = false;
+
+  /**
+   * @param threads that were asked for at the start; their number stays
+   * @param randomSecret 16 octets, for cookies where no file holds a secret
+   */
+  constructor(pool: Pick<WorkerPool, "serve" | "transport">, threads: number, randomSecret: Uint8Array) {
+    this.#pool = pool;
+    this.#threads = threads;
+    this.#randomSecret = randomSecret;
+  }
+
+  /**
+   * Reads what a configuration names. @returns puts it in force, and cannot fail
+   *
+   * @throws UserError if the secrets have become unreadable since the configuration was read
+   */
+  read(config: Config): () => void {
+    const { transport } = this.#pool;
+    const terms = serviceTerms(
+      { ...config, workers: this.#threads },
+      { transport, randomSecret: this.#randomSecret, isStale: false },
+    );
+    return () => {
+      this.#terms = terms;
+      this.#serve();
+    };
+  }
+
+  /** Subscriber that has answers marked as stale while the prober is cut off. */
+  subscriber(): Subscriber {
+    return {
+      "isolation-changed": ({ isolated }) => {
+        this.#isStale = isolated;
+        this.#serve();
+      },
+    };
+  }
+
+  #serve(): void {
+    const terms = this.#terms;
+    if (terms !== undefined) this.#pool.serve({ ...terms, policy: { ...terms.policy, isStale: this.#isStale } });
+  }
+}
 
 /** What terms depend on beside the configuration. */
 export interface TermsContext {

@@ -7,7 +7,8 @@ import { createEventLog } from "../../src/admin/event-log.js";
 import { createEventStreams, MAX_SUBSCRIBERS } from "../../src/admin/event-stream.js";
 import { eventSchema } from "../../src/admin/schemas.js";
 import { type AdminSource, createAdminServer } from "../../src/admin/server.js";
-import type { Control } from "../../src/admin/service.js";
+import type { AdminService } from "../../src/admin/service.js";
+import { systemClock } from "../../src/lib/clock.js";
 import { afterAllTests, afterThisTest, type Cleanup } from "../support/cleanup.js";
 import { waitUntil } from "../support/wait.js";
 import { type AdminServer, askAt, codeOf, ENDPOINT, startAdminServer, targetRoute, type Way } from "./server.js";
@@ -122,15 +123,13 @@ describe("the stream of events", () => {
 /** A server in this process that has events only. */
 async function startEvents(limits: { readonly subscribers?: number; readonly patienceMs?: number } = {}) {
   const log = createEventLog({ wallMs: () => 0 }, 1);
-  const streams = createEventStreams(log, limits.subscribers);
+  const streams = createEventStreams(log, systemClock, limits.subscribers);
   const source: AdminSource = {
     registry: new Registry(),
-    isReady: () => true,
-    control: undefined as unknown as Control,
+    service: { version: "0", isReady: () => true } as AdminService,
     events: log,
     streams,
     log: pino({ level: "silent" }),
-    version: "0",
     requestServed: () => {},
   };
   const server = await createAdminServer(source, { entry: "http", ...limits });

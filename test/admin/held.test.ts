@@ -4,7 +4,7 @@ import { startTargets } from "../app/targets.js";
 import { waitUntil } from "../support/wait.js";
 import { askAt, startAdminServer, targetRoute } from "./server.js";
 
-test("a target that is held for flapping is shown, and undrain forgives it", async () => {
+test("a target that is suppressed for flapping is shown, undrain leaves it alone, and unsuppress ends it", async () => {
   const all = await startTargets(["ready", "ready"]);
   const named = all.targets.map(({ id, address }) => `${id}: ${address}`).join(", ");
   const { socket, livezone } = await startAdminServer({
@@ -33,8 +33,13 @@ endpoints:
   expect(await cp1()).toMatchObject({ health: "down", answered: false, last: { class: "ok" } });
   expect((await cp1())?.held?.changes).toBeGreaterThan(1);
 
-  const forgiven = changeSchema.parse((await askAt(socket, "POST", targetRoute("cp1", "undrain"))).json);
+  await livezone.waitForLog("target suppressed, it flaps", ({ target: id }) => id === "cp1");
+  const undrained = changeSchema.parse((await askAt(socket, "POST", targetRoute("cp1", "undrain"))).json);
+  expect(undrained.changed).toBe(false);
+  expect((await cp1())?.held).toBeDefined();
+  const forgiven = changeSchema.parse((await askAt(socket, "POST", targetRoute("cp1", "unsuppress"))).json);
   expect(forgiven.changed).toBe(true);
   await waitUntil(async () => (await cp1())?.answered === true);
   await livezone.waitForLog("flapping forgiven");
+  await livezone.waitForLog("suppression ended", ({ target: id }) => id === "cp1");
 });

@@ -27,7 +27,9 @@ function endpoint(...targets: string[]): EndpointHealth {
       return {
         id,
         addresses,
-        ...(override === undefined ? {} : { override: { kind: override as OverrideKind, setAtMs: 0 } }),
+        ...(override === undefined
+          ? {}
+          : { override: { kind: override as OverrideKind, origin: "operator", setAtMs: 0 } }),
       };
     }),
   };

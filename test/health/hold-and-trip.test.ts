@@ -199,7 +199,7 @@ describe("an override", () => {
     monitor.start();
     await advance(10_000);
     const before = monitor.snapshot();
-    const override = { kind: "drained", setAtMs: 1, reason: "kernel" } as const;
+    const override = { kind: "drained", origin: "operator", setAtMs: 1, reason: "kernel" } as const;
     monitor.setOverride("api", "cp1", override);
     const after = monitor.snapshot().endpoints.get("api");
     expect(after?.targets[0]?.override).toEqual(override);
@@ -215,7 +215,7 @@ describe("an override", () => {
 
   test("of a target that is not there waits for it", () => {
     const { monitor } = monitorHarness();
-    monitor.setOverride("api", "cp1", { kind: "forced-down", setAtMs: 1 });
+    monitor.setOverride("api", "cp1", { kind: "forced-down", origin: "operator", setAtMs: 1 });
     monitor.configure(endpoints({ api: ["cp1"] }));
     expect(monitor.snapshot().endpoints.get("api")?.targets[0]?.override?.kind).toBe("forced-down");
   });

@@ -1,109 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerPolicy } from "../../src/health/answerable.js";
-import type { EndpointHealth, Health, OverrideKind } from "../../src/health/health.js";
 import {
-  createOverrideBook,
-  decideOverride,
   type OverrideChange,
   type OverrideEntry,
   type OverrideRequest,
+  OverrideStore,
 } from "../../src/health/overrides.js";
 import { createFakeClock } from "../support/fake-clock.js";
+import { endpointOf as endpoint } from "./endpoint.js";
 
 const ENDPOINT = "api.k8s.example.com";
+const EVE = { author: "eve", origin: "operator" } as const;
 const ALL: AnswerPolicy = { whenAllDown: { kind: "all" }, minHealthy: 1 };
-
-/** `cp1:up cp2:down!drained`: targets with an address each, and their overrides. */
-function endpoint(text: string): EndpointHealth {
-  const targets = text.split(" ").map((word) => {
-    const [, id = "", health, kind] = /^(\w+):(\w+)(?:!(.+))?$/.exec(word) ?? [];
-    const addresses = [{ address: `${id}-address`, health: health as Health, sinceMs: 0 }];
-    return {
-      id,
-      addresses,
-      ...(kind === undefined ? {} : { override: { kind: kind as OverrideKind, setAtMs: 0 } }),
-    };
-  });
-  return { fqdn: ENDPOINT, targets };
-}
-
-describe("decideOverride", () => {
-  const none: AnswerPolicy = { whenAllDown: { kind: "none" }, minHealthy: 1 };
-  const elsewhere: AnswerPolicy = { whenAllDown: { kind: "addresses", addresses: ["192.0.2.99"] }, minHealthy: 1 };
-  const two: AnswerPolicy = { whenAllDown: { kind: "all" }, minHealthy: 2 };
-  const cases: readonly {
-    name: string;
-    health: string;
-    want: Partial<OverrideRequest>;
-    policy?: AnswerPolicy;
-    is: string;
-  }[] = [
-    { name: "one of two that are up", health: "cp1:up cp2:up", want: {}, is: "done" },
-    { name: "one of three, with two needed", health: "cp1:up cp2:up cp3:up", want: {}, policy: two, is: "done" },
-    { name: "one of two, with two needed", health: "cp1:up cp2:up", want: {}, policy: two, is: "BELOW_MIN_HEALTHY" },
-    { name: "that, by force", health: "cp1:up cp2:up", want: { force: true }, policy: two, is: "done, fails open" },
-    { name: "the only target", health: "cp1:up", want: {}, is: "LAST_ANSWERABLE" },
-    { name: "the only target, by force", health: "cp1:up", want: { force: true }, is: "done, fails open" },
-    { name: "the last that is up", health: "cp1:up cp2:down", want: {}, is: "LAST_ANSWERABLE" },
-    {
-      name: "the last that is up, to be down",
-      health: "cp1:up cp2:down",
-      want: { kind: "forced-down" },
-      is: "LAST_ANSWERABLE",
-    },
-    { name: "the last that is not drained", health: "cp1:up cp2:up!drained", want: {}, is: "LAST_ANSWERABLE" },
-    { name: "the last by an override", health: "cp1:down!forced-up cp2:down", want: {}, is: "LAST_ANSWERABLE" },
-    { name: "the last but one forced up", health: "cp1:up cp2:down!forced-up", want: {}, is: "done" },
-    { name: "one that is down", health: "cp1:down cp2:up", want: {}, is: "done" },
-    { name: "one of two that are both down", health: "cp1:down cp2:down", want: {}, is: "done" },
-    { name: "one of two, both unknown", health: "cp1:unknown cp2:unknown", want: {}, is: "done" },
-    {
-      name: "the last not drained of those down",
-      health: "cp1:down cp2:down!drained",
-      want: {},
-      is: "LAST_ANSWERABLE",
-    },
-    { name: "one that is not answered", health: "cp1:down cp2:down", want: {}, policy: none, is: "done" },
-    {
-      name: "the last, with a policy of none",
-      health: "cp1:up cp2:down",
-      want: {},
-      policy: none,
-      is: "LAST_ANSWERABLE",
-    },
-    {
-      name: "the last, with other addresses",
-      health: "cp1:up cp2:down",
-      want: {},
-      policy: elsewhere,
-      is: "LAST_ANSWERABLE",
-    },
-    { name: "one that is drained already", health: "cp1:up!drained cp2:up", want: {}, is: "done" },
-    { name: "the only target to be up", health: "cp1:down", want: { kind: "forced-up" }, is: "done" },
-    { name: "a target that does not exist", health: "cp2:up cp3:up", want: {}, is: "NO_SUCH_TARGET" },
-    { name: "no time at all", health: "cp1:up cp2:up", want: { forMs: 0 }, is: "BAD_DURATION" },
-    { name: "not a number", health: "cp1:up cp2:up", want: { forMs: Number.NaN }, is: "BAD_DURATION" },
-    { name: "more than a year", health: "cp1:up cp2:up", want: { forMs: 366 * 86_400_000 }, is: "BAD_DURATION" },
-  ];
-
-  test.each(cases)("$name: $is", ({ health, want, policy = ALL, is }) => {
-    const request: OverrideRequest = { endpoint: ENDPOINT, target: "cp1", kind: "drained", ...want };
-    const decision = decideOverride(request, { health: endpoint(health), policy, lastHealthy: [] });
-    const text = "refusal" in decision ? decision.refusal.code : `done${decision.failsOpen ? ", fails open" : ""}`;
-    expect(text).toBe(is);
-  });
-
-  test("says which targets there are", () => {
-    const request: OverrideRequest = { endpoint: ENDPOINT, target: "cp9", kind: "drained" };
-    const known = { health: endpoint("cp1:up cp2:up"), policy: ALL, lastHealthy: [] };
-    expect(decideOverride(request, known)).toMatchObject({
-      refusal: { message: "api.k8s.example.com has no target cp9; it has cp1, cp2" },
-    });
-    expect(decideOverride(request, undefined)).toMatchObject({
-      refusal: { code: "NO_SUCH_ENDPOINT", message: "there is no endpoint api.k8s.example.com" },
-    });
-  });
-});
 
 function harness(initial: readonly OverrideEntry[] = [], isKept = true) {
   const clock = createFakeClock();
@@ -112,7 +20,7 @@ function harness(initial: readonly OverrideEntry[] = [], isKept = true) {
   const saveErrors: unknown[] = [];
   const log: string[] = [];
   let failure: Error | undefined;
-  const book = createOverrideBook({
+  const book: OverrideStore = new OverrideStore({
     clock,
     initial,
     look: (fqdn) =>
@@ -140,7 +48,7 @@ function harness(initial: readonly OverrideEntry[] = [], isKept = true) {
     onSaveError: (error) => saveErrors.push(error),
   });
   const drain = (target: string, more: Partial<OverrideRequest> = {}) =>
-    book.set({ endpoint: ENDPOINT, target, kind: "drained", ...more });
+    book.set({ endpoint: ENDPOINT, target, kind: "drained", origin: "operator", ...more });
   return {
     clock,
     book,
@@ -160,7 +68,7 @@ function word(entry: OverrideEntry | undefined): string {
   return entry === undefined ? "" : `!${entry.kind}`;
 }
 
-describe("the book of overrides", () => {
+describe("the store of overrides", () => {
   test("saves before it carries out, and carries out before it acknowledges", async () => {
     const { clock, book, drain, log, saves } = harness();
     const done = await drain("cp1", { reason: "kernel", author: "eve", forMs: 60_000 });
@@ -171,20 +79,24 @@ describe("the book of overrides", () => {
       kind: "drained",
       reason: "kernel",
       author: "eve",
+      origin: "operator",
       setAtMs: clock.wallMs(),
       expiresAtMs: clock.wallMs() + 60_000,
     };
-    expect(done).toEqual({ entry, failsOpen: false, isKept: true });
+    expect(done).toEqual({ entry, failsOpen: false, answeredAgain: [], isKept: true });
     expect(saves).toEqual([[entry]]);
     expect(book.get(ENDPOINT, "cp1")).toEqual(entry);
   });
 
-  test("keeps texts to one line of 200 characters", async () => {
+  test("keeps a reason to one line of 200 characters and an author to one of 64", async () => {
     const { drain } = harness();
-    const { entry } = await drain("cp1", { reason: ` a\u001b[31m\nb\u202e${"x".repeat(300)}`, author: "\u0000" });
+    const { entry } = await drain("cp1", {
+      reason: ` a\u001b[31m\nb\u202e${"x".repeat(300)}`,
+      author: `\u0000${"y".repeat(99)}`,
+    });
     expect(entry.reason).toMatch(/^a \[31m b x+$/);
     expect(entry.reason?.length).toBeLessThanOrEqual(200);
-    expect(entry.author).toBe("");
+    expect(entry.author).toBe("y".repeat(63));
   });
 
   test("decides each request on what the one before has left", async () => {
@@ -225,12 +137,35 @@ describe("the book of overrides", () => {
   test("ends an override, or only one of a kind", async () => {
     const { book, drain, listed, saves } = harness();
     await drain("cp1");
-    expect(await book.clear(ENDPOINT, "cp1", ["forced-up", "forced-down"])).toBeUndefined();
+    expect(await book.clear({ endpoint: ENDPOINT, target: "cp1" }, EVE, ["forced-up", "forced-down"])).toBeUndefined();
     expect(listed()).toEqual(["cp1 drained"]);
-    expect(await book.clear(ENDPOINT, "cp1", ["drained"])).toMatchObject({ kind: "drained" });
-    expect(await book.clear(ENDPOINT, "cp1")).toBeUndefined();
+    expect(await book.clear({ endpoint: ENDPOINT, target: "cp1" }, EVE, ["drained"])).toMatchObject({
+      kind: "drained",
+    });
+    expect(await book.clear({ endpoint: ENDPOINT, target: "cp1" }, EVE)).toBeUndefined();
     expect(listed()).toEqual([]);
     expect(saves.at(-1)).toEqual([]);
+  });
+
+  test("tells who has set and who has cleared an override", async () => {
+    const { book, drain, changes } = harness();
+    await drain("cp1", { author: "alice" });
+    await book.clear({ endpoint: ENDPOINT, target: "cp1" }, EVE);
+    expect(changes).toMatchObject([
+      { action: "set", entry: { author: "alice", origin: "operator" }, actor: { author: "alice", origin: "operator" } },
+      { action: "cleared", entry: { author: "alice" }, actor: { author: "eve", origin: "operator" } },
+    ]);
+  });
+
+  test("carries out nothing for whoever has gone meanwhile", async () => {
+    const { book, drain, listed, saves } = harness();
+    const signal = AbortSignal.abort();
+    await expect(drain("cp1", { signal })).rejects.toMatchObject({ code: "CLIENT_GONE" });
+    await drain("cp2");
+    const clear = book.clear({ endpoint: ENDPOINT, target: "cp2" }, { ...EVE, signal });
+    await expect(clear).rejects.toMatchObject({ code: "CLIENT_GONE" });
+    expect(listed()).toEqual(["cp2 drained"]);
+    expect(saves).toHaveLength(1);
   });
 
   test("ends an override when its time has come, not before", async () => {
@@ -279,6 +214,7 @@ describe("the book of overrides", () => {
       endpoint: ENDPOINT,
       target,
       kind: "drained",
+      origin: "operator",
       setAtMs: now - 5000,
       ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     });
@@ -290,8 +226,10 @@ describe("the book of overrides", () => {
   });
 
   test("ends overrides of targets that are not configured any more", async () => {
-    const { book } = harness([{ endpoint: "gone.example.com", target: "cp1", kind: "drained", setAtMs: 0 }]);
-    expect(await book.clear("gone.example.com", "cp1")).toMatchObject({ kind: "drained" });
+    const { book } = harness([
+      { endpoint: "gone.example.com", target: "cp1", kind: "drained", origin: "operator", setAtMs: 0 },
+    ]);
+    expect(await book.clear({ endpoint: "gone.example.com", target: "cp1" }, EVE)).toMatchObject({ kind: "drained" });
     expect(book.list()).toEqual([]);
   });
 

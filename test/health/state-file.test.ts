@@ -72,7 +72,7 @@ describe("a state file", () => {
     {
       name: "of a version that never was",
       text: '{"version": 1, "content": []}',
-      problem: /^it makes no sense at version/,
+      problem: /^its version is -?\d+, which is not known/,
     },
     {
       name: "of other content",

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type LastKnown, openKeptState } from "../../src/health/persisted-state.js";
 import type { StateAlarm, StateFile } from "../../src/health/state-file.js";
-import { createRemembering, MAX_AGE_MS } from "../../src/server/persistence.js";
+import { HealthPersistence, knownBefore, MAX_AGE_MS } from "../../src/server/persistence.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { temporaryFolder } from "../support/temp.js";
 
@@ -27,12 +27,11 @@ const KNOWN: Omit<LastKnown, "savedAtMs"> = {
   zones: [{ zone: "k8s.example.com", serial: 4_000_000_000 }],
 };
 
-/** A file in memory; `read` gives what is in it, `writes` all that was written. */
-function memory(content?: LastKnown) {
+/** A file in memory; `writes` is all that was written. */
+function memory() {
   const writes: LastKnown[] = [];
   let failure: Error | undefined;
-  const file: StateFile<LastKnown> = {
-    read: async () => content,
+  const file: Pick<StateFile<LastKnown>, "write"> = {
     async write(value) {
       if (failure !== undefined) throw failure;
       writes.push(value);
@@ -47,12 +46,16 @@ function memory(content?: LastKnown) {
   };
 }
 
-async function remembering(ageMs?: number) {
+function knownFor(ageMs: number) {
+  const nowMs = createFakeClock().wallMs();
+  return knownBefore({ savedAtMs: nowMs - ageMs, ...KNOWN }, nowMs);
+}
+
+function persistence() {
   const clock = createFakeClock();
-  const content = ageMs === undefined ? undefined : { savedAtMs: clock.wallMs() - ageMs, ...KNOWN };
-  const kept = memory(content);
+  const kept = memory();
   const errors: unknown[] = [];
-  const it = await createRemembering({
+  const it = new HealthPersistence({
     clock,
     file: kept.file,
     collect: () => KNOWN,
@@ -68,8 +71,8 @@ describe("what the process before knew", () => {
     { name: "of longer ago counts as unknown", ageMs: MAX_AGE_MS + 1, isFresh: false },
     { name: "a little from the future serves: clocks are corrected", ageMs: -4000, isFresh: true },
     { name: "far from the future counts as unknown", ageMs: -60_000, isFresh: false },
-  ])("$name", async ({ ageMs, isFresh }) => {
-    const { it } = await remembering(ageMs);
+  ])("$name", ({ ageMs, isFresh }) => {
+    const it = knownFor(ageMs);
     expect(it).toMatchObject({ ageMs, isFresh });
     expect(it.recall("api.k8s.example.com", "cp2", "192.0.2.12")).toEqual(
       isFresh
@@ -81,23 +84,23 @@ describe("what the process before knew", () => {
     expect(it.serial("k8s.example.com")).toBe(4_000_000_000);
   });
 
-  test("is nothing without a file", async () => {
-    const { it } = await remembering();
+  test("is nothing without a file", () => {
+    const it = knownBefore(undefined, 0);
     expect(it.isFresh).toBe(false);
     expect(it.ageMs).toBeUndefined();
     expect(it.recall("api.k8s.example.com", "cp1", "192.0.2.11")).toBeUndefined();
     expect(it.serial("k8s.example.com")).toBeUndefined();
   });
 
-  test("is nothing of an address that has changed", async () => {
-    const { it } = await remembering(1000);
+  test("is nothing of an address that has changed", () => {
+    const it = knownFor(1000);
     expect(it.recall("api.k8s.example.com", "cp1", "192.0.2.99")).toBeUndefined();
   });
 });
 
 describe("what is kept for the next process", () => {
   test("is written two seconds after a change, with those that follow it, and every minute", async () => {
-    const { clock, it, writes } = await remembering();
+    const { clock, it, writes } = persistence();
     it.start();
     await clock.advance(10_000);
     expect(writes).toHaveLength(0);
@@ -113,8 +116,22 @@ describe("what is kept for the next process", () => {
     expect(writes).toHaveLength(12);
   });
 
+  test.each([
+    "override-changed",
+    "suppression-changed",
+    "health-changed",
+    "answers-changed",
+    "zones-replaced",
+  ] as const)("is written after the event %s", async (type) => {
+    const { clock, it, writes } = persistence();
+    const handle = it.subscriber()[type] as (() => void) | undefined;
+    handle?.();
+    await clock.advance(2_000);
+    expect(writes).toHaveLength(1);
+  });
+
   test("is written at the stop, and never after it", async () => {
-    const { clock, it, writes } = await remembering();
+    const { clock, it, writes } = persistence();
     it.start();
     it.changed();
     await it.stop();
@@ -126,7 +143,7 @@ describe("what is kept for the next process", () => {
   });
 
   test("goes on being tried when it cannot be written", async () => {
-    const { clock, it, fail, errors } = await remembering();
+    const { clock, it, fail, errors } = persistence();
     fail(new Error("disk full"));
     it.start();
     await clock.advance(120_000);
@@ -137,7 +154,7 @@ describe("what is kept for the next process", () => {
 
   test("is not written anywhere without a folder for it", async () => {
     const clock = createFakeClock();
-    const it = await createRemembering({ clock, file: undefined, collect: () => KNOWN, onError: () => {} });
+    const it = new HealthPersistence({ clock, file: undefined, collect: () => KNOWN, onError: () => {} });
     it.start();
     it.changed();
     expect(clock.pendingTimers).toBe(0);
@@ -153,14 +170,36 @@ describe("the files", () => {
 
   test("give back what was put into them", async () => {
     const folder = temporaryFolder();
-    const override = { endpoint: "api.k8s.example.com", target: "cp1", kind: "drained", setAtMs: 7 } as const;
-    const more = { ...override, target: "cp2", reason: "why", author: "who", expiresAtMs: 8 };
+    const override = {
+      endpoint: "api.k8s.example.com",
+      target: "cp1",
+      kind: "drained",
+      origin: "operator",
+      setAtMs: 7,
+    } as const;
+    const more = {
+      ...override,
+      target: "cp2",
+      origin: "sibling:ns2",
+      reason: "why",
+      author: "who",
+      expiresAtMs: 8,
+    } as const;
     await open(folder).overrides.write([override, more]);
     await open(folder).last.write({ savedAtMs: 9, ...KNOWN });
     const again = open(folder);
     expect(await again.overrides.read()).toEqual([override, more]);
     expect(await again.last.read()).toEqual({ savedAtMs: 9, ...KNOWN });
     expect(again.alarms).toEqual([]);
+  });
+
+  test("of the version before are read: their overrides came from operators", async () => {
+    const folder = temporaryFolder();
+    const override = { endpoint: "api.k8s.example.com", target: "cp1", kind: "drained", author: "who", setAtMs: 7 };
+    writeFileSync(path.join(folder, "overrides.json"), JSON.stringify({ version: 1, content: [override] }));
+    const { overrides, alarms } = open(folder);
+    expect(await overrides.read()).toEqual([{ ...override, origin: "operator" }]);
+    expect(alarms).toEqual([]);
   });
 
   test("do not suffer from each other", async () => {
@@ -178,10 +217,11 @@ describe("the files", () => {
     ["set at no moment", { setAtMs: "yesterday" }],
     ["of no target", { target: "" }],
     ["with more in it", { colour: "red" }],
+    ["of an unknown origin", { origin: "elsewhere" }],
   ])("refuse an override %s", async (_name, change) => {
     const folder = temporaryFolder();
-    const override = { endpoint: "api", target: "cp1", kind: "drained", setAtMs: 7, ...change };
-    writeFileSync(path.join(folder, "overrides.json"), JSON.stringify({ version: 1, content: [override] }));
+    const override = { endpoint: "api", target: "cp1", kind: "drained", origin: "operator", setAtMs: 7, ...change };
+    writeFileSync(path.join(folder, "overrides.json"), JSON.stringify({ version: 2, content: [override] }));
     const { overrides, alarms } = open(folder);
     expect(await overrides.read()).toBeUndefined();
     expect(alarms).toHaveLength(1);

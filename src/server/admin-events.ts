@@ -1,0 +1,47 @@
+import type { EventLog } from "../admin/event-log.js";
+import { isAnswerable } from "./endpoints.js";
+import type { Subscriber } from "./events.js";
+import { overrideView } from "./status-view.js";
+
+/** Subscriber that writes the event log of the admin API, from which its readers are served. */
+export function adminEvents(log: EventLog): Subscriber {
+  return {
+    "health-changed": ({ transition: { fqdn, target, address, from, to, result }, endpoint }) =>
+      log.publish({
+        type: "health",
+        endpoint: fqdn,
+        target,
+        address,
+        from,
+        to,
+        class: result.class,
+        reason: result.reason,
+        answered: endpoint !== undefined && isAnswerable(endpoint.answerable, target, address),
+      }),
+    "answers-changed": ({ endpoint: { config, answerable } }) =>
+      log.publish({
+        type: "answers",
+        endpoint: config.fqdn,
+        mode: answerable.mode,
+        answers: answerable.addresses.map(({ address }) => address),
+      }),
+    "override-changed": ({ change: { action, entry, actor } }) => {
+      const { endpoint, target, ...override } = entry;
+      const shown = action === "set" ? { override: overrideView(override) } : {};
+      log.publish({ type: "override", endpoint, target, action, ...actor, ...shown });
+    },
+    "suppression-changed": ({ change: { fqdn, target, address, isSuppressed, untilMs } }) =>
+      log.publish({
+        type: "suppression",
+        endpoint: fqdn,
+        target,
+        address,
+        suppressed: isSuppressed,
+        ...(untilMs === undefined ? {} : { untilMs }),
+      }),
+    "isolation-changed": ({ isolated }) => log.publish({ type: "isolation", isolated }),
+    reloaded: () => log.publish({ type: "reload", ok: true }),
+    "reload-refused": () => log.publish({ type: "reload", ok: false }),
+    ready: () => log.publish({ type: "ready" }),
+  };
+}

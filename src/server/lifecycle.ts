@@ -1,0 +1,97 @@
+import type { HealthMonitor } from "../health/monitor.js";
+import type { OverrideStore } from "../health/overrides.js";
+import type { Clock } from "../lib/clock.js";
+import { formatAddress } from "../lib/listening.js";
+import { VERSION } from "../lib/version.js";
+import type { AdminListeners } from "./admin-listeners.js";
+import type { ConfigWatch } from "./config-watcher.js";
+import type { ServedEndpoints } from "./endpoints.js";
+import type { ServerEvents } from "./events.js";
+import type { HealthPersistence, KnownBefore } from "./persistence.js";
+import { type Predecessor, type TakeoverParts, takeOver } from "./takeover.js";
+
+/** Milliseconds until queries are answered even if some target has no result yet. */
+const FIRST_ROUND_LIMIT_MS = 3_000;
+
+/** Milliseconds that connections get to finish at a stop, which takes less than 5 s in all. */
+export const DRAIN_MS = 3_000;
+
+/** What is started and stopped. */
+export interface LifecycleParts extends TakeoverParts {
+  readonly events: ServerEvents;
+  readonly monitor: HealthMonitor;
+  readonly served: ServedEndpoints;
+  readonly overrides: OverrideStore;
+  readonly persistence: HealthPersistence;
+  readonly listeners: AdminListeners;
+  readonly watch: ConfigWatch;
+  readonly known: KnownBefore;
+  /** Absent: the port is free. */
+  readonly predecessor?: Predecessor;
+}
+
+/** Opens what can be opened before queries are answered. @throws UserError */
+export async function openSockets({ pool, state, listeners, predecessor }: LifecycleParts): Promise<void> {
+  const { listen, admin } = state.config;
+  // Queries for inherited sockets wait there, and are better answered a little late than met with silence.
+  if (predecessor === undefined && !pool.hasInherited) await pool.listen(listen);
+  // A predecessor has the admin listeners still.
+  if (predecessor === undefined) await listeners.open(admin);
+}
+
+/** Says in the log what was started. */
+export function logStart({ log, pool, state, listeners, served, known }: LifecycleParts): void {
+  const { config } = state;
+  const listen = pool.addresses.length > 0 ? pool.addresses : config.listen;
+  log.info(
+    {
+      version: VERSION,
+      listen: listen.map(formatAddress),
+      http: listeners.http && formatAddress(listeners.http),
+      socket: config.admin.socket,
+      zones: config.zones.length,
+      endpoints: served.endpoints.size,
+    },
+    "server started",
+  );
+  if (known.ageMs === undefined) return;
+  const { isFresh, ageMs } = known;
+  log.info({ ageMs: Math.round(ageMs), isFresh }, isFresh ? "last health serves" : "last health is too old");
+}
+
+/** Begins to probe, and resolves when queries are answered. @throws UserError if a predecessor cannot be taken over from */
+export async function becomeReady(parts: LifecycleParts): Promise<void> {
+  const { monitor, persistence, pool, state, events, served, listeners, clock, predecessor } = parts;
+  persistence.start();
+  monitor.start();
+  const isComplete = await firstRound(monitor, clock);
+  if (state.isStopping) return;
+  state.isReady = true;
+  pool.setReady();
+  if (predecessor !== undefined) await takeOver(parts, listeners, predecessor);
+  else if (pool.hasInherited) await pool.listen(state.config.listen);
+  events.publish({ type: "ready", isComplete, endpoints: [...served.endpoints.values()] });
+}
+
+/** Resolves with whether every target has a result, or the time for it has passed. */
+function firstRound(monitor: HealthMonitor, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const limit = clock.after(FIRST_ROUND_LIMIT_MS, () => resolve(false));
+    void monitor.firstRound.then(() => {
+      limit.cancel();
+      resolve(true);
+    });
+  });
+}
+
+/** Answers what is under way, closes everything, and resolves within 5 s. */
+export async function stopServer(parts: LifecycleParts): Promise<void> {
+  const { state, watch, monitor, overrides, persistence, pool, listeners, log } = parts;
+  state.isStopping = true;
+  watch.stop();
+  monitor.stop();
+  await overrides.stop();
+  await persistence.stop();
+  await Promise.all([pool.stop(DRAIN_MS), listeners.stop(DRAIN_MS)]);
+  log.info({}, "server stopped");
+}

@@ -1,0 +1,16 @@
+import type { Config } from "../config/config.js";
+
+/** What changes in the life of a server and several of its parts read. */
+export interface ServerState {
+  /** When the server started, wall clock, milliseconds since 1970. */
+  readonly startedMs: number;
+  /** The configuration that the process started with. */
+  readonly started: Config;
+  /** The configuration in force. */
+  config: Config;
+  /** Whether queries are answered. */
+  isReady: boolean;
+  isStopping: boolean;
+  /** When a configuration was last read, wall clock, milliseconds since 1970, and whether it was taken. */
+  lastReload: { readonly atMs: number; readonly ok: boolean };
+}
