@@ -50,13 +50,12 @@ export const PAGE_SCRIPT = String.raw`"use strict";
     if (kind === "drained") actions.push(["undrain", {}]);
     else if (kind) actions.push(["unforce", {}]);
     else {
-      if (target.addresses.some((address) => address.held)) actions.push(["undrain", {}]);
+      if (target.addresses.some((address) => address.held)) actions.push(["unsuppress", {}]);
       actions.push(["drain", {}]);
       actions.push(["force", { health: target.addresses.some((address) => address.health === "up") ? "down" : "up" }]);
     }
     return actions.map(([action, body]) => {
-      const label = action === "undrain" && !kind ? "forgive" : action;
-      const button = make("button", "", body.health ? label + " " + body.health : label);
+      const button = make("button", "", body.health ? action + " " + body.health : action);
       button.type = "button";
       button.dataset.key = endpoint.endpoint + " " + target.id + " " + action;
       button.addEventListener("click", () => act(endpoint, target.id, action, body));
@@ -214,7 +213,9 @@ export const PAGE_SCRIPT = String.raw`"use strict";
   const TEXTS = {
     health: (e) => e.endpoint + ": " + e.target + " (" + e.address + ") went " + e.to + ": " + e.reason + (e.answered ? ", answered" : ", not answered"),
     answers: (e) => e.endpoint + " answers " + (e.answers.join(", ") || "nothing") + (e.mode === "healthy" ? "" : " (" + e.mode + ")"),
-    override: (e) => e.endpoint + ": " + e.target + (e.override ? " is " + overrideText(e.override) : " is left to its health again"),
+    override: (e) =>
+      e.endpoint + ": " + e.target + (e.override ? " is " + overrideText(e.override) : " is left to its health again" + (e.action === "cleared" && e.author ? ", by " + e.author : "")),
+    suppression: (e) => e.endpoint + ": " + e.target + " (" + e.address + ")" + (e.suppressed ? " is suppressed, it flaps" : " is not suppressed any more"),
     reload: (e) => (e.ok ? "configuration reloaded" : "reload refused"),
     isolation: (e) => (e.isolated ? "the prober seems cut off" : "the prober is connected again"),
     ready: () => "queries are answered",

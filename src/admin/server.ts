@@ -54,7 +54,7 @@ export async function createAdminServer(source: AdminSource, point: EntryPoint):
     forceCloseConnections: true,
     connectionTimeout: patienceMs,
     requestTimeout: patienceMs,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     routerOptions: { maxParamLength: 255 },
     frameworkErrors: (error, _request, reply) => sendError(reply, 400, "BAD_REQUEST", error.message),
   });
@@ -95,12 +95,22 @@ export async function createAdminServer(source: AdminSource, point: EntryPoint):
   return server;
 }
 
+/** Methods that change nothing. */
+const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+/** What simple monitors ask for. */
+const MONITORED = ["/livez", "/readyz", "/metrics"] as const;
+
 /** In this order: whom it is for, then whether it may. */
-function judge({ method, headers }: FastifyRequest, point: EntryPoint): Denial | undefined {
+function judge({ method, headers, url, raw }: FastifyRequest, point: EntryPoint): Denial | undefined {
   // No browser comes by the socket, and its file permissions are the authorization.
   if (point.entry === "socket") return undefined;
+  // HTTP/1.0 asks for no Host header; a browser, which is what the header is judged for, always sends one.
+  const isMonitored = MONITORED.some((path) => path === url);
+  const isReading = READING.has(method) || (isMonitored && method === "OPTIONS");
+  if (isMonitored && isReading && headers.host === undefined && raw.httpVersion === "1.0") return undefined;
   const stranger = judgeHost(headers.host, point.hostNames ?? []);
-  if (stranger !== undefined || method === "GET") return stranger;
+  if (stranger !== undefined || isReading) return stranger;
   return judgeToken(headers.authorization, point.tokenFile);
 }
 
@@ -135,6 +145,7 @@ function answerError(
   log: Logger,
 ): FastifyReply {
   if (error instanceof UserError) {
+    if (error.code === "CLIENT_GONE") return refuseGone(reply, log, request.url);
     const refused = Object.entries(REFUSALS).find(([code]) => code === error.code)?.[1];
     const problems = error instanceof ReloadRefusedError ? error.problems : undefined;
     if (refused !== undefined) return sendError(reply, refused, error.code, error.message, problems);
@@ -169,8 +180,12 @@ function addPlainRoutes(server: FastifyInstance, source: AdminSource): void {
   server.get("/metrics", async (_request, reply) =>
     reply.type(source.registry.contentType).send(await source.registry.metrics()),
   );
+  for (const path of MONITORED) {
+    server.options(path, (_request, reply) => reply.code(204).header("allow", "GET, HEAD, OPTIONS").send());
+  }
   server.get("/openapi.json", (_request, reply) => reply.type("application/json").send(openApiText()));
-  server.get<{ Querystring: { since?: string | string[] } }>("/api/v1/events", (request, reply) => {
+  const noHead = { exposeHeadRoute: false };
+  server.get<{ Querystring: { since?: string | string[] } }>("/api/v1/events", noHead, (request, reply) => {
     const { since } = request.query;
     const lastId = request.headers["last-event-id"] ?? since;
     if (!source.streams.open(reply.raw, lastId === undefined ? undefined : String(lastId))) {
@@ -191,6 +206,7 @@ function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoin
       const name = { endpoint: nameOf(params.endpoint), target: nameOf(params.target) };
       const { author } = parsed.data as { author?: string };
       const signal = route.method === "POST" ? await whileThere(raw) : undefined;
+      if (signal?.aborted === true) return refuseGone(reply, source.log, raw.url);
       const given = await route.handle({
         service: source.service,
         name,
@@ -203,6 +219,12 @@ function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoin
       return route.operation === "status" ? { ...(given as object), ...statusOf(source, point) } : given;
     },
   });
+}
+
+/** Says in the log that a request was not carried out; whoever asked does not hear it. */
+function refuseGone(reply: FastifyReply, log: Logger, url = ""): FastifyReply {
+  log.warn({ path: url.slice(0, MAX_LOGGED_PATH) }, "request not carried out, its client has gone");
+  return sendError(reply, REFUSALS.CLIENT_GONE, "CLIENT_GONE", "whoever asked for it is not there any more");
 }
 
 /**

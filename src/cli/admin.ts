@@ -76,7 +76,9 @@ async function configuredPlace(given: string | undefined): Promise<Place> {
     main = parse(readFileSync(file, "utf8"));
   } catch (error) {
     if (given !== undefined) throw new UserError(`--config ${file}: ${messageOf(error)}`, "CONFIG_UNREADABLE");
-    return { address: usual };
+    const [why = ""] = messageOf(error).split("\n");
+    const remedy = `${file}, which says where the server is, cannot be read: ${why} Mend it ("livezone check" says what is wrong), or name the place with --admin SOCKET|URL`;
+    return { address: usual, remedy };
   }
   const admin = memberOf(main, "admin");
   const socket = memberOf(admin, "socket");

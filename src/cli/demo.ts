@@ -192,6 +192,14 @@ async function play(
     );
     process.stdout.write(paint(screen));
   };
+  /** Why a target left the answers: what an operator said of it, else what its last probe found. */
+  const reasonOf = (id: string): string | undefined => {
+    const found = app
+      .snapshot()
+      .endpoints.get(DEMO_ENDPOINT)
+      ?.targets.find((target) => target.id === id);
+    return found?.override?.kind ?? found?.addresses[0]?.last?.reason;
+  };
   const look = async (): Promise<void> => {
     answer = await askNow(server);
     if (answer.kind !== "addresses") return;
@@ -202,7 +210,7 @@ async function play(
       targets: answered,
       failOpen: app.answerable(DEMO_ENDPOINT)?.mode === "fail-open",
       nowMs: Date.now(),
-      reasonOf: (id) => targets().find((target) => target.id === id)?.reason,
+      reasonOf,
     });
     if (!isTerminal) for (const event of eventsSince(before, story)) process.stdout.write(`${renderEvent(event)}\n`);
   };

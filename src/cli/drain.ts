@@ -6,7 +6,14 @@ import { UserError } from "../lib/errors.js";
 import { askAdmin, author, openAdmin, targetPath } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { formatMoment, formatTime, type Output, paletteOf, writeJson } from "./output.js";
-import { asking, type OverrideCommandOptions, overrideBody, withOverrideOptions, withTarget } from "./overriding.js";
+import {
+  asking,
+  describeConsequences,
+  type OverrideCommandOptions,
+  overrideBody,
+  withOverrideOptions,
+  withTarget,
+} from "./overriding.js";
 
 /** Milliseconds between two steps of the progress line. */
 const STEP_MS = 200;
@@ -33,7 +40,7 @@ async function drain(endpoint: string, target: string, options: DrainOptions): P
   const client = await openAdmin(options);
   const body = overrideBody(options, author());
   let said = await askAdmin(client, drainSchema, "POST", targetPath(endpoint, target, "drain"), body);
-  if (options.json !== true) process.stdout.write(describe(said));
+  if (options.json !== true) process.stdout.write(`${describe(said)}${describeConsequences(said)}`);
   if (options.wait === true) {
     said = await waitUntilSafe(client, said, options.json === true ? undefined : process.stdout);
     if (options.json !== true) process.stdout.write(`${target} can be stopped now\n`);

@@ -6,6 +6,7 @@ import { writeJson } from "./output.js";
 import {
   asking,
   describeChange,
+  describeConsequences,
   type OverrideCommandOptions,
   overrideBody,
   withOverrideOptions,
@@ -25,7 +26,10 @@ export function addForce(program: Command, context: CommandContext): void {
         const path = targetPath(endpoint, target, "force");
         const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
         if (options.json === true) writeJson(process.stdout, change);
-        else process.stdout.write(describeChange(change, `is forced ${health}`, `was forced ${health}`));
+        else {
+          const done = describeChange(change, `is forced ${health}`, `was forced ${health}`);
+          process.stdout.write(`${done}${describeConsequences(change)}`);
+        }
         return EXIT.success;
       }),
   );

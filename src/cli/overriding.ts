@@ -75,8 +75,31 @@ export async function asking(context: CommandContext, run: () => Promise<number>
   }
 }
 
-/** Says what a change led to. */
+/** Says what a change led to, and what it has to do with if the target is suppressed. */
 export function describeChange({ endpoint, target, changed }: Change, done: string, already: string): string {
-  const answered = target.addresses.some((address) => address.answered) ? "answered" : "not answered";
-  return `${target.id} of ${endpoint} ${changed ? done : already}; it is ${answered}\n`;
+  const isAnswered = target.addresses.some((address) => address.answered);
+  const isSuppressed = target.override === undefined && target.addresses.some(({ held }) => held !== undefined);
+  const why = isSuppressed ? ", it is suppressed since it flaps" : "";
+  const note = isSuppressed ? `! "livezone unsuppress ${endpoint} ${target.id}" ends the suppression\n` : "";
+  const line = `${target.id} of ${endpoint} ${changed ? done : already}; it is ${isAnswered ? "answered" : "not answered"}`;
+  return `${line}${why}\n${note}`;
+}
+
+/** What the operator should know of an override that was set, a line each. */
+export function describeConsequences({ endpoint, target, ...change }: Change): string {
+  const { persisted, failsOpen, answeredAgain = [] } = change;
+  const again = answeredAgain.length === 1 ? "is" : "are";
+  return [
+    ...(failsOpen === true ? [`! ${endpoint} has too few targets up now, so whenAllDown decides what it answers`] : []),
+    ...(answeredAgain.length > 0
+      ? [
+          `! nothing else is left: ${answeredAgain.join(", ")} ${again} answered again, although an operator took ${answeredAgain.length === 1 ? "it" : "them"} out`,
+        ]
+      : []),
+    ...(persisted === false
+      ? [`! without stateDir, this is not kept: ${target.id} is left to its health again when the server restarts`]
+      : []),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
 }

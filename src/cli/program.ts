@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   undrain: async () => (await import("./undrain.js")).addUndrain,
   force: async () => (await import("./force.js")).addForce,
   unforce: async () => (await import("./unforce.js")).addUnforce,
+  unsuppress: async () => (await import("./unsuppress.js")).addUnsuppress,
   reload: async () => (await import("./reload.js")).addReload,
   doctor: async () => (await import("./doctor.js")).addDoctor,
   delegation: async () => (await import("./delegation.js")).addDelegation,

@@ -64,7 +64,7 @@ function addressCells(
   ];
 }
 
-/** What an operator said; else that it is held for flapping, which an operator can end. */
+/** What an operator said; else that it is suppressed for flapping, which an operator can end. */
 function operatorCell(
   override: OverrideView | undefined,
   held: AddressView["held"],
@@ -72,7 +72,7 @@ function operatorCell(
   palette: Palette,
 ): Cell {
   if (override !== undefined) return [overrideWord(override, nowMs), palette.warn];
-  if (held !== undefined) return [`held, flaps (${formatAge(held.untilMs - nowMs)} left)`, palette.warn];
+  if (held !== undefined) return [`suppressed, flaps (${formatAge(held.untilMs - nowMs)} left)`, palette.warn];
   return ["-", palette.soft];
 }
 
@@ -104,15 +104,18 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   }
   for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
   for (const { endpoint, mode, upTargets, minHealthy, answers, targets } of endpoints) {
+    const drained = targets.filter(({ override }) => override?.kind === "drained").length;
+    const besides = drained === 0 ? "" : `, ${drained} drained`;
     if (mode === "healthy") {
       const troubled = targets.flatMap(troubleOf);
       if (troubled.length === 0) continue;
       const named = troubled.slice(0, MAX_NAMED).join(", ");
       const more = troubled.length > MAX_NAMED ? ` and ${troubled.length - MAX_NAMED} more` : "";
-      lines.push(`! ${endpoint}: ${upTargets} of ${targets.length} targets up: ${named}${more}`);
+      const inService = targets.length - drained;
+      lines.push(`! ${endpoint}: ${upTargets} of ${inService} targets up${besides}: ${named}${more}`);
       continue;
     }
-    const up = `${upTargets} target${upTargets === 1 ? "" : "s"} up, ${minHealthy} needed`;
+    const up = `${upTargets} target${upTargets === 1 ? "" : "s"} up${besides}, ${minHealthy} needed`;
     if (mode === "none") lines.push(`! ${endpoint} is empty: ${up}; it answers nothing`);
     else lines.push(`! ${endpoint} fails open: ${up}; it answers ${answers.length} by whenAllDown`);
   }

@@ -5,7 +5,7 @@ import type { AdminClient } from "../client/admin.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { type AdminOptions, askAdmin, openAdmin, targetPath, withAdminOptions } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
-import { endQuietlyWithoutReader, type Output, paletteOf, writeJson } from "./output.js";
+import { endQuietlyWithoutReader, type Output, paletteOf, writeError, writeJson } from "./output.js";
 import { statusTable, targetTable } from "./status-table.js";
 
 /** Milliseconds between two looks without an event, so that ages and last results are right. */
@@ -94,14 +94,15 @@ async function watch(client: AdminClient, endpoint: string | undefined, options:
   try {
     let trouble = "";
     while (!ending.signal.aborted) {
-      draw(status, trouble, options, output);
-      await nextChange(client, status.lastEventId, ending.signal, isScreen);
+      if (isScreen || trouble === "") draw(status, trouble, options, output);
+      if (trouble === "") await nextChange(client, status.lastEventId, ending.signal, isScreen);
       if (ending.signal.aborted) break;
       try {
         status = await fetchStatus(client, endpoint);
         trouble = "";
       } catch (error) {
-        if (!isScreen) throw error;
+        // It may be starting again. On a screen, that is drawn; elsewhere it is said once.
+        if (!isScreen && trouble === "") writeError(`livezone: ${messageOf(error)}; waiting for it\n`);
         trouble = messageOf(error);
         await pause(LOOK_EVERY_MS, undefined, { signal: ending.signal }).catch(() => {});
       }
@@ -137,9 +138,8 @@ async function nextChange(client: AdminClient, since: string, ended: AbortSignal
       await pause(SETTLE_MS, undefined, { signal: ended });
       return;
     }
-  } catch (error) {
-    if (signal.aborted) return;
-    if (!isScreen) throw error;
+  } catch {
+    // What is wrong is told by the look at the status that follows.
   }
   if (signal.aborted) return;
   // The server ended the stream: it stops, or starts anew.

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
@@ -216,12 +217,78 @@ describe.each(["socket", "http"] as const)("by %s", (way) => {
   });
 });
 
+describe("simple monitors", () => {
+  const raw = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(server.http.port, "127.0.0.1", () => socket.end(text));
+      let reply = "";
+      socket.setEncoding("latin1").on("data", (chunk) => {
+        reply += chunk;
+      });
+      socket.once("error", reject).once("close", () => resolve(reply));
+    });
+
+  test.each(["/livez", "/readyz", "/metrics"])("may ask for %s by HEAD, OPTIONS and HTTP/1.0", async (path) => {
+    const full = await askAt(server.http, "GET", path);
+    const head = await askAt(server.http, "HEAD", path);
+    expect({ status: head.status, text: head.text, type: head.headers["content-type"] }).toEqual({
+      status: 200,
+      text: "",
+      type: full.headers["content-type"],
+    });
+    const options = await askAt(server.http, "OPTIONS", path);
+    expect({ status: options.status, allow: options.headers.allow }).toEqual({
+      status: 204,
+      allow: "GET, HEAD, OPTIONS",
+    });
+    expect(await raw(`GET ${path} HTTP/1.0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await raw(`HEAD ${path} HTTP/1.0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("need a Host header for anything else, and the right one wherever they send it", async () => {
+    expect(await raw("GET /api/v1/status HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await raw("GET /livez HTTP/1.0\r\nHost: elsewhere.example\r\n\r\n")).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await raw("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1\.1 4/);
+  });
+});
+
+test("a request whose client has gone while the process stood still is not carried out", async () => {
+  const { socket, livezone } = await startAdminServer();
+  livezone.signal("SIGSTOP");
+  const body = "{}";
+  const client = connect(socket.socketPath);
+  client.on("error", () => {});
+  const head = `POST ${targetRoute("cp1", "drain")} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
+  await new Promise<void>((resolve) =>
+    client.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, () => resolve()),
+  );
+  client.destroy();
+  livezone.signal("SIGCONT");
+  await livezone.waitForLog("request not carried out, its client has gone");
+  expect(livezone.logs("override set")).toEqual([]);
+});
+
 describe("a change of state", () => {
   test("is in the log with who and why", async () => {
     const body = { reason: "disk", author: "bob" };
     read(drainSchema, await askAt(server.socket, "POST", targetRoute("cp1", "drain"), { body }));
     const line = await server.livezone.waitForLog("override set", ({ author }) => author === "bob");
     expect(line).toMatchObject({ zone: "k8s.example.test", endpoint: "api", target: "cp1", override: "drained" });
-    read(changeSchema, await askAt(server.socket, "POST", targetRoute("cp1", "undrain")));
+    expect(line.origin).toBe("operator");
+    read(
+      changeSchema,
+      await askAt(server.socket, "POST", targetRoute("cp1", "undrain"), { body: { author: "alice" } }),
+    );
+    const cleared = await server.livezone.waitForLog("override cleared", ({ author }) => author === "alice");
+    expect(cleared).toMatchObject({ target: "cp1", origin: "operator", setBy: "bob", reason: "disk" });
+    read(changeSchema, await askAt(server.socket, "POST", targetRoute("cp1", "force"), { body: { health: "up" } }));
+    read(
+      changeSchema,
+      await askAt(server.socket, "POST", targetRoute("cp1", "unforce"), { body: { author: "carol" } }),
+    );
+    await server.livezone.waitForLog(
+      "override cleared",
+      ({ author, setBy }) => author === "carol" && setBy === "socket",
+    );
   });
 });

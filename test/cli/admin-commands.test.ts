@@ -29,6 +29,7 @@ const COMMANDS: readonly { readonly args: readonly string[]; readonly schema: z.
   { args: ["undrain", ENDPOINT, "cp1"], schema: changeSchema },
   { args: ["force", "up", ENDPOINT, "cp1"], schema: changeSchema },
   { args: ["unforce", ENDPOINT, "cp1"], schema: changeSchema },
+  { args: ["unsuppress", ENDPOINT, "cp1"], schema: changeSchema },
   { args: ["reload"], schema: reloadSchema },
 ];
 
@@ -155,6 +156,16 @@ describe("where commands look", () => {
       / livezone\.yaml has neither admin\.socket nor admin\.http, .*restart.*\[ADMIN_UNREACHABLE\]\n$/,
     );
     expect(stderr).toContain('Add "admin: { socket: /run/livezone/admin.sock }"');
+  });
+
+  test("a configuration that does not parse is said to be the trouble", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "livezone.yaml"), "admin: { socket: admin.sock\nzones: [\n");
+    const { code, stderr } = await runLivezone(["status"], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      / livezone\.yaml, which says where the server is, cannot be read: .*\[ADMIN_UNREACHABLE\]\n$/,
+    );
   });
 
   test("a URL where nothing listens is named", async () => {

@@ -44,7 +44,9 @@ describe("livezone drain", () => {
   test("withdraws at once, and says when the target can be stopped", async () => {
     const { code, stdout } = await run("drain", ENDPOINT, "cp1", "--reason", "kernel update");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^cp1 of \S+ is drained, and can be stopped from \d\d:\d\d:\d\d \(in 2 s\)\n$/);
+    expect(stdout).toMatch(
+      /^cp1 of \S+ is drained, and can be stopped from \d\d:\d\d:\d\d \(in 2 s\)\n! without stateDir, .*\n$/,
+    );
     expect(await answered()).toEqual(["127.0.0.12"]);
     const status = await run("status");
     expect(status.stdout).toMatch(/cp1 +127\.0\.0\.11 +up +\d+ s +no +drained +kernel update \(\S+\) +\S/m);
@@ -65,7 +67,9 @@ describe("livezone drain", () => {
     expect(safeAtMs).toBeLessThanOrEqual(nowMs);
     // Drained for long: nothing to wait for.
     const again = await run("drain", ENDPOINT, "cp1", "--wait");
-    expect(again.stdout).toBe(`cp1 of ${ENDPOINT} is drained, and can be stopped now\ncp1 can be stopped now\n`);
+    expect(again.stdout.replace(/^!.*\n/m, "")).toBe(
+      `cp1 of ${ENDPOINT} is drained, and can be stopped now\ncp1 can be stopped now\n`,
+    );
     await undrain();
   });
 
@@ -93,6 +97,30 @@ describe("livezone drain", () => {
     expect(stdout).toMatch(/^cp1 of \S+ is drained until (\S+ )?\d\d:\d\d:\d\d, and can be stopped from /);
     await waitUntil(async () => (await answered()).length === 2);
     await server.livezone.waitForLog("override expired");
+  });
+});
+
+describe("what else comes of a drain or a force", () => {
+  const pair = "pair.k8s.example.test";
+
+  test("is told: that it is not kept, that the endpoint fails open, and whom it brings back", async () => {
+    expect((await run("drain", pair, "cp1", "--force")).stdout).toMatch(
+      /\n! pair\S+ has too few targets up now, .*\n! without stateDir, this is not kept: cp1 .*\n$/,
+    );
+    const last = await run("drain", pair, "cp2", "--force");
+    expect(last.stdout).toMatch(/\n! nothing else is left: cp1 is answered again, although an operator took it out\n/);
+    await run("undrain", pair, "cp1");
+    await run("undrain", pair, "cp2");
+    expect((await run("force", "down", pair, "cp1", "--force")).stdout).toMatch(
+      /^cp1 of \S+ is forced down; it is not answered\n! pair\S+ has too few targets up now/,
+    );
+    await run("unforce", pair, "cp1");
+  });
+
+  test("says nothing of what does not come", async () => {
+    const kept = await startAdminServer({ main: "stateDir: state\n" });
+    const { stdout } = await runLivezone(["drain", ENDPOINT, "cp1"], { cwd: kept.livezone.folder });
+    expect(stdout).not.toContain("!");
   });
 });
 
@@ -192,14 +220,26 @@ describe("livezone status --watch", () => {
     expect(watching.stderr()).toBe("");
   });
 
-  test("ends when the server does, unless somebody looks at a screen", async () => {
+  test("outlives a restart of the server, and says that it waits", async () => {
     const other = await startAdminServer();
-    const watching = await startProcess(process.execPath, [LIVEZONE_MAIN, "status", "--watch"], {
+    const lines: string[] = [];
+    const watching = await startProcess(process.execPath, [LIVEZONE_MAIN, "status", "--watch", "--json"], {
       cwd: other.livezone.folder,
-      readyWhen: /ENDPOINT/,
+      onLine: (line) => lines.push(line),
+      readyWhen: () => lines.length === 1,
     });
     await other.livezone.stop();
-    expect((await watching.ended).code).toBe(1);
-    expect(watching.stderr()).toContain("ADMIN_UNREACHABLE");
+    await waitUntil(() => watching.stderr().includes("waiting for it"));
+    const before = lines.length;
+    await startProcess(process.execPath, [LIVEZONE_MAIN, "serve", "--config", "livezone.yaml"], {
+      cwd: other.livezone.folder,
+      readyWhen: /"msg":"ready"/,
+    });
+    await waitUntil(() => lines.length > before, { describe: "a line from the new server" });
+    const [first, last] = [lines[0], lines.at(-1)].map((line) => statusSchema.parse(JSON.parse(line ?? "")));
+    expect(last?.startedMs).toBeGreaterThan(first?.startedMs ?? 0);
+    watching.signal("SIGTERM");
+    expect((await watching.ended).code).toBe(0);
+    expect(watching.stderr().match(/waiting for it/g)).toHaveLength(1);
   });
 });

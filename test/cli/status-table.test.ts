@@ -89,7 +89,7 @@ describe("the table of livezone status", () => {
     expect(statusTable(statusWith(), { palette })).toBe(
       [
         "livezone 1.2.3, answering, running for 3 h: 1 of 1 endpoint healthy",
-        "! api.k8s.example.com: 2 of 3 targets up: cp1 is unknown at 2001:db8::11, cp3 is down",
+        "! api.k8s.example.com: 2 of 2 targets up, 1 drained: cp1 is unknown at 2001:db8::11, cp3 is down",
         "",
         "ENDPOINT             TARGET  ADDRESS       HEALTH   SINCE  ANSWERED  OVERRIDE               OPERATOR    LAST PROBE",
         "api.k8s.example.com  cp1     192.0.2.11    up       5 s    yes       -                      -           HTTP 200",
@@ -122,8 +122,8 @@ describe("the table of livezone status", () => {
   });
 
   test.each([
-    ["fail-open", "! api.k8s.example.com fails open: 0 targets up, 1 needed; it answers 1 by whenAllDown"],
-    ["none", "! api.k8s.example.com is empty: 0 targets up, 1 needed; it answers nothing"],
+    ["fail-open", "! api.k8s.example.com fails open: 0 targets up, 1 drained, 1 needed; it answers 1 by whenAllDown"],
+    ["none", "! api.k8s.example.com is empty: 0 targets up, 1 drained, 1 needed; it answers nothing"],
   ] as const)("says first that an endpoint is %s", (mode, line) => {
     const status = statusWith();
     const zones = status.zones.map((zone) => ({
