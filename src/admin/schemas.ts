@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RESULT_CLASSES } from "../health/health.js";
+import { PROBE_PHASES, RESULT_CLASSES } from "../health/health.js";
 import { MAX_AUTHOR, MAX_REASON } from "../health/overrides.js";
 
 /*
@@ -32,6 +32,7 @@ export const resultSchema = z
     class: z.enum(RESULT_CLASSES),
     reason: z.string().meta({ description: "In plain words." }),
     durationMs: z.number().meta({ description: "How long the probe took, milliseconds." }),
+    phase: z.enum(PROBE_PHASES).optional().meta({ description: "What a probe of class timeout waited for." }),
     certificateExpiryMs: wallMs("End of validity of the certificate that was presented").optional(),
   })
   .meta({ id: "Result", description: "What one probe found." });

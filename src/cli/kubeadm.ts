@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { EndpointConfig } from "../config/config.js";
+import type { EndpointConfig, ProbeConfig } from "../config/config.js";
+import { singleProbes } from "../config/probe-list.js";
 import type { ProbeType } from "../config/schema.js";
 import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
 import { UserError } from "../lib/errors.js";
@@ -41,7 +42,7 @@ export function addKubeadm(program: Command, context: CommandContext): void {
           const endpoint = chooseEndpoint(endpoints, name);
           const settings = kubeadmSettings(endpoint);
           if (options.json === true) writeJson(process.stdout, settings);
-          else process.stdout.write(clusterConfiguration(settings, endpoint.probe.type));
+          else process.stdout.write(clusterConfiguration(settings, tellingType(endpoint.probe)));
           return EXIT.success;
         }, options.json),
       );
@@ -74,6 +75,12 @@ export function kubeadmSettings(endpoint: EndpointConfig): KubeadmSettings {
     shutdownDelaySeconds: Math.max(RECOMMENDED_DELAY_SECONDS, forgottenSeconds),
     forgottenSeconds,
   };
+}
+
+/** Of a list of probes, the type of one that asks the apiserver if there is one. */
+function tellingType(probe: ProbeConfig): ProbeType {
+  const types = singleProbes(probe).map(({ type }) => type);
+  return types.find((type) => type !== "tcp") ?? "tcp";
 }
 
 /** Why an apiserver must go on serving while it stops, as a comment; a probe that does not ask it cannot know. */

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { HttpRequestConfig, HttpsProbeConfig, ProbeConfig, ProbeSchedule } from "./config.js";
+import type { HttpRequestConfig, HttpsProbeConfig, ProbeConfig, ProbeSchedule, SingleProbeConfig } from "./config.js";
 import { checkCertificates, checkPrivateKey, checkProgram, checkToken } from "./credentials.js";
 import { formatDuration } from "./duration.js";
 import type { Path } from "./positions.js";
@@ -42,24 +42,122 @@ const BUILT_IN = {
 
 type MergedOptions = typeof BUILT_IN & ProbeInput;
 
+/** One probe being built: what holds, and where it comes from. */
+interface Merge {
+  /** Farthest first. */
+  readonly layers: readonly ProbeLayer[];
+  readonly options: MergedOptions;
+  readonly report: Report;
+}
+
+/** A file that an option names, with the place of the option. */
+interface NamedFile {
+  readonly layer: ProbeLayer;
+  readonly path: Path;
+  /** Absolute. */
+  readonly file: string;
+}
+
 /**
- * The probe of one endpoint: each option from the nearest layer that writes it, else the built-in default.
+ * The probe of one endpoint, or all of its probes as one.
  *
- * @param layers farthest first: the main file's defaults, the zone's, the endpoint's
+ * @param inherited farthest first: the main file's defaults, the zone's
+ * @param own the endpoint's own layers, one for each probe of its list; none = what is inherited
+ */
+export function buildEndpointProbe(
+  inherited: readonly ProbeLayer[],
+  own: readonly ProbeLayer[],
+  endpoint: ProbedEndpoint,
+  report: Report,
+): ProbeConfig {
+  const [firstLayer, ...otherLayers] = own;
+  if (firstLayer === undefined) return buildProbe(inherited, undefined, endpoint, report);
+  const first = buildProbe([...inherited, firstLayer], firstLayer, endpoint, report);
+  if (otherLayers.length === 0) return first;
+  const others = otherLayers.map((layer) => {
+    checkListed(layer, report);
+    // The schedule is the first's; what the others inherit was judged there.
+    const probe = buildProbe(
+      [...inherited, firstLayer, layer].map(scheduleOnlyOf(firstLayer)),
+      layer,
+      endpoint,
+      report,
+    );
+    if (probe.type === "none") refuseNone(layer, report);
+    return probe;
+  });
+  if (first.type === "none") refuseNone(firstLayer, report);
+  return { ...pickSchedule(first), type: "all", probes: [first, ...others] };
+}
+
+/** The options that all probes of a list share. */
+const SCHEDULE_KEYS = ["interval", "timeout", "recheck", "rise", "fall", "thresholds", "flap", "tripwire"] as const;
+
+/** Of `first` only its schedule; any other layer as it is. */
+function scheduleOnlyOf(first: ProbeLayer): (layer: ProbeLayer) => ProbeLayer {
+  const schedule = Object.fromEntries(
+    SCHEDULE_KEYS.flatMap((key) => (first.options[key] === undefined ? [] : [[key, first.options[key]]])),
+  ) as ProbeInput;
+  return (layer) => (layer === first ? { ...layer, options: schedule } : layer);
+}
+
+function pickSchedule(probe: SingleProbeConfig): ProbeSchedule {
+  const { intervalMs, timeoutMs, recheckMs, rise, fall, thresholds, flap, tripwire } = probe;
+  return {
+    intervalMs,
+    timeoutMs,
+    recheckMs,
+    rise,
+    fall,
+    ...(thresholds === undefined ? {} : { thresholds }),
+    ...(flap === undefined ? {} : { flap }),
+    ...(tripwire === undefined ? {} : { tripwire }),
+  };
+}
+
+/** Reports what a probe of a list that is not the first must leave to the first. */
+function checkListed(layer: ProbeLayer, report: Report): void {
+  for (const key of SCHEDULE_KEYS) {
+    if (layer.options[key] === undefined) continue;
+    const at = [...layer.path, key];
+    report(
+      problemAtKey(layer.source, at, {
+        message: `${formatPath(at)} is given, but all probes of the list are made at once: the first has the schedule.`,
+        remedy: `Move "${key}" to the first probe of the list.`,
+        code: "CONFIG_PROBE_LIST",
+      }),
+    );
+  }
+}
+
+function refuseNone({ source, path: at }: ProbeLayer, report: Report): void {
+  report(
+    problemAt(source, at, {
+      message: `${formatPath(at)} is of type none, which passes always: it says nothing beside other probes.`,
+      remedy: "Remove it from the list.",
+      code: "CONFIG_PROBE_LIST",
+    }),
+  );
+}
+
+/**
+ * One probe: each option from the nearest layer that writes it, else the built-in default.
+ *
+ * @param layers farthest first
  * @param own the endpoint's own layer, whose options must fit the type that comes out; it is one of `layers`
  */
-export function buildProbe(
+function buildProbe(
   layers: readonly ProbeLayer[],
   own: ProbeLayer | undefined,
   endpoint: ProbedEndpoint,
   report: Report,
-): ProbeConfig {
+): SingleProbeConfig {
   const options: MergedOptions = Object.assign({}, BUILT_IN, ...layers.map((layer) => layer.options));
-  const rankOf = (key: Key) => rank(layers, key);
+  const merge: Merge = { layers, options, report };
   const { type } = options;
   // The defaults give way to a short interval; a value that somebody wrote does not.
-  if (rankOf("timeout") < 0) options.timeout = Math.min(options.timeout, options.interval);
-  if (rankOf("recheck") < 0) options.recheck = Math.min(options.recheck, options.interval);
+  if (rank(layers, "timeout") < 0) options.timeout = Math.min(options.timeout, options.interval);
+  if (rank(layers, "recheck") < 0) options.recheck = Math.min(options.recheck, options.interval);
   for (const layer of layers) {
     // An option that is inherited from afar and does not fit is left alone: it was meant for other endpoints.
     const stated = layer === own ? type : layer.options.type;
@@ -69,9 +167,9 @@ export function buildProbe(
   const schedule = scheduleOf(options);
   const port = options.port ?? endpoint.port;
   if (type === "none") return { ...schedule, type };
-  if (type === "exec") return { ...schedule, type, port, command: buildCommand() };
+  if (type === "exec") return { ...schedule, type, port, command: buildCommand(merge) };
   if (type === "tcp") return { ...schedule, type, port };
-  const token = fileOf("bearerTokenFile");
+  const token = fileOf(merge, "bearerTokenFile");
   const request: HttpRequestConfig = {
     path: options.path,
     expectStatus: options.expectStatus,
@@ -82,93 +180,93 @@ export function buildProbe(
   if (token !== undefined) checkToken(token.layer.source, token.path, token.file, report);
   if (type === "http") {
     if (token !== undefined) {
-      report(
-        problemAt(token.layer.source, token.path, {
-          message: `${formatPath(token.path)}: an http probe sends the token in clear text.`,
-          remedy: 'Use "type: https".',
-          code: "CONFIG_TOKEN_EXPOSED",
-          severity: "warning",
-        }),
-      );
+      warnOfExposure(token, "an http probe sends the token in clear text", 'Use "type: https".', report);
     }
     return { ...schedule, type, ...request };
   }
-  const tls = buildTls();
+  const tls = buildTls(merge);
   if (tls.insecureSkipVerify && token !== undefined) {
-    report(
-      problemAt(token.layer.source, token.path, {
-        message: `${formatPath(token.path)}: with insecureSkipVerify the token goes to whoever answers.`,
-        remedy: 'Name the authorities with "ca" instead.',
-        code: "CONFIG_TOKEN_EXPOSED",
-        severity: "warning",
-      }),
-    );
+    const remedy = 'Name the authorities with "ca" instead.';
+    warnOfExposure(token, "with insecureSkipVerify the token goes to whoever answers", remedy, report);
   }
   return { ...schedule, type, ...request, ...tls, resumeTls: options.resumeTls };
+}
 
-  function buildCommand(): readonly string[] {
-    const { command } = options;
-    const layer = layers[rankOf("command")];
-    if (command === undefined || layer === undefined) {
-      // Point at what asks for a program, which may be a place far from the endpoint.
-      const asking = layers[rankOf("type")];
-      if (asking !== undefined && !layers.some((one) => one.damaged("command"))) {
-        const at = [...asking.path, "type"];
-        report(
-          problemAt(asking.source, at, {
-            message: `${formatPath(at)} is "exec", but there is no command.`,
-            remedy: 'Add "command" with the program and its arguments, such as ["/usr/local/bin/check-apiserver"].',
-            code: "CONFIG_PROBE_COMMAND",
-          }),
-        );
-      }
-      return ["false"];
-    }
-    const at = [...layer.path, "command"];
-    checkProgram(layer.source, at, command[0] ?? "", report);
-    return command;
-  }
+function warnOfExposure({ layer, path: at }: NamedFile, why: string, remedy: string, report: Report): void {
+  report(
+    problemAt(layer.source, at, {
+      message: `${formatPath(at)}: ${why}.`,
+      remedy,
+      code: "CONFIG_TOKEN_EXPOSED",
+      severity: "warning",
+    }),
+  );
+}
 
-  function fileOf(key: "bearerTokenFile" | "ca") {
-    const value = options[key];
-    const layer = layers[rankOf(key)];
-    if (value === undefined || layer === undefined) return undefined;
-    return { layer, path: [...layer.path, key], file: path.resolve(layer.source.directory, value) };
-  }
-
-  function buildTls(): Pick<HttpsProbeConfig, "ca" | "insecureSkipVerify" | "clientCertificate"> {
-    const skip = options.insecureSkipVerify;
-    const skipRank = rankOf("insecureSkipVerify");
-    const ca = fileOf("ca");
-    // Of `ca` and `insecureSkipVerify` the nearer one says what is meant; in one place they contradict each other.
-    if (skip && ca !== undefined && rankOf("ca") === skipRank) {
+function buildCommand({ layers, options: { command }, report }: Merge): readonly string[] {
+  const layer = layers[rank(layers, "command")];
+  if (command === undefined || layer === undefined) {
+    // Point at what asks for a program, which may be a place far from the endpoint.
+    const asking = layers[rank(layers, "type")];
+    if (asking !== undefined && !layers.some((one) => one.damaged("command"))) {
+      const at = [...asking.path, "type"];
       report(
-        problemAt(ca.layer.source, [...ca.layer.path, "insecureSkipVerify"], {
-          message: `${formatPath([...ca.layer.path, "insecureSkipVerify"])} is true, but ca is given: nothing would be verified with it.`,
-          remedy: 'Remove "insecureSkipVerify", or remove "ca".',
-          code: "CONFIG_PROBE_VERIFY",
+        problemAt(asking.source, at, {
+          message: `${formatPath(at)} is "exec", but there is no command.`,
+          remedy: 'Add "command" with the program and its arguments, such as ["/usr/local/bin/check-apiserver"].',
+          code: "CONFIG_PROBE_COMMAND",
         }),
       );
     }
-    const insecureSkipVerify = skip && rankOf("ca") <= skipRank;
-    if (ca !== undefined && !insecureSkipVerify) checkCertificates(ca.layer.source, ca.path, ca.file, report);
-    let clientCertificate: HttpsProbeConfig["clientCertificate"];
-    const certificate = options.clientCertificate;
-    const layer = layers[rankOf("clientCertificate")];
-    if (certificate !== undefined && layer !== undefined) {
-      const at = [...layer.path, "clientCertificate"];
-      const cert = path.resolve(layer.source.directory, certificate.cert);
-      const key = path.resolve(layer.source.directory, certificate.key);
-      const parsed = checkCertificates(layer.source, [...at, "cert"], cert, report);
-      checkPrivateKey(layer.source, [...at, "key"], key, parsed, report);
-      clientCertificate = { cert, key };
-    }
-    return {
-      insecureSkipVerify,
-      ...(ca === undefined || insecureSkipVerify ? {} : { ca: ca.file }),
-      ...(clientCertificate === undefined ? {} : { clientCertificate }),
-    };
+    return ["false"];
   }
+  checkProgram(layer.source, [...layer.path, "command"], command[0] ?? "", report);
+  return command;
+}
+
+function fileOf({ layers, options }: Merge, key: "bearerTokenFile" | "ca"): NamedFile | undefined {
+  const value = options[key];
+  const layer = layers[rank(layers, key)];
+  if (value === undefined || layer === undefined) return undefined;
+  return { layer, path: [...layer.path, key], file: path.resolve(layer.source.directory, value) };
+}
+
+function buildTls(merge: Merge): Pick<HttpsProbeConfig, "ca" | "insecureSkipVerify" | "clientCertificate"> {
+  const { layers, options, report } = merge;
+  const skip = options.insecureSkipVerify;
+  const skipRank = rank(layers, "insecureSkipVerify");
+  const ca = fileOf(merge, "ca");
+  // Of `ca` and `insecureSkipVerify` the nearer one says what is meant; in one place they contradict each other.
+  if (skip && ca !== undefined && rank(layers, "ca") === skipRank) {
+    const at = [...ca.layer.path, "insecureSkipVerify"];
+    report(
+      problemAt(ca.layer.source, at, {
+        message: `${formatPath(at)} is true, but ca is given: nothing would be verified with it.`,
+        remedy: 'Remove "insecureSkipVerify", or remove "ca".',
+        code: "CONFIG_PROBE_VERIFY",
+      }),
+    );
+  }
+  const insecureSkipVerify = skip && rank(layers, "ca") <= skipRank;
+  if (ca !== undefined && !insecureSkipVerify) checkCertificates(ca.layer.source, ca.path, ca.file, report);
+  const clientCertificate = buildClientCertificate(merge);
+  return {
+    insecureSkipVerify,
+    ...(ca === undefined || insecureSkipVerify ? {} : { ca: ca.file }),
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+  };
+}
+
+function buildClientCertificate({ layers, options, report }: Merge): HttpsProbeConfig["clientCertificate"] {
+  const certificate = options.clientCertificate;
+  const layer = layers[rank(layers, "clientCertificate")];
+  if (certificate === undefined || layer === undefined) return undefined;
+  const at = [...layer.path, "clientCertificate"];
+  const cert = path.resolve(layer.source.directory, certificate.cert);
+  const key = path.resolve(layer.source.directory, certificate.key);
+  const parsed = checkCertificates(layer.source, [...at, "cert"], cert, report);
+  checkPrivateKey(layer.source, [...at, "key"], key, parsed, report);
+  return { cert, key };
 }
 
 function scheduleOf(options: MergedOptions): ProbeSchedule {

@@ -1,5 +1,5 @@
 import { specialKind } from "./address.js";
-import { buildProbe, type ProbeLayer } from "./build-probe.js";
+import { buildEndpointProbe, type ProbeLayer } from "./build-probe.js";
 import type {
   EndpointConfig,
   NameserverConfig,
@@ -18,6 +18,7 @@ import {
   type EndpointInput,
   endpointOptions,
   soaOptions,
+  type TargetInput,
   type ZoneInput,
   zoneOptions,
 } from "./schema.js";
@@ -243,12 +244,15 @@ function buildEndpoint(context: Context, at: Path, name: string, input: Endpoint
   const { source, valid, zone, report } = context;
   const fqdn = name === "@" ? zone : `${name}.${zone}`;
   const port = input.port ?? builtIn(endpointOptions.port);
-  const targets = buildTargets(context, at, fqdn, input.targets);
-  const own = probeLayer(source, valid, [...at, "probe"], input.probe);
-  const layers = own === undefined ? context.probeLayers : [...context.probeLayers, own];
-  const probe = buildProbe(layers, own, { fqdn, port }, report);
+  const targets = buildTargets(context, at, fqdn, input);
+  const probe = buildEndpointProbe(
+    context.probeLayers,
+    ownLayers(context, [...at, "probe"], input),
+    { fqdn, port },
+    report,
+  );
   const minHealthy = input.minHealthy ?? builtIn(endpointOptions.minHealthy);
-  const count = Object.keys(input.targets).length;
+  const count = Object.values(input.targets).filter((one) => !isLongForm(one) || one.disabled !== true).length;
   if (minHealthy > count && count > 0 && !valid.damaged([...at, "targets"])) {
     const path = [...at, "minHealthy"];
     report(
@@ -282,17 +286,23 @@ function buildWhenAllDown(context: Context, at: Path, input: EndpointInput): Whe
   return { kind: "addresses", addresses: value.addresses };
 }
 
-function buildTargets(
-  context: Context,
-  endpoint: Path,
-  fqdn: string,
-  mapping: EndpointInput["targets"],
-): TargetConfig[] {
+/** The endpoint's own probe, or each of its probes. */
+function ownLayers({ source, valid }: Context, at: Path, { probe }: EndpointInput): readonly ProbeLayer[] {
+  if (probe === undefined) return [];
+  const list: readonly ProbeLayer["options"][] = Array.isArray(probe) ? probe : [probe];
+  return list.flatMap((options, index) => {
+    const layer = probeLayer(source, valid, Array.isArray(probe) ? [...at, index] : at, options);
+    return layer === undefined ? [] : [layer];
+  });
+}
+
+function buildTargets(context: Context, endpoint: Path, fqdn: string, input: EndpointInput): TargetConfig[] {
+  const mapping = input.targets;
   const path = [...endpoint, "targets"];
   const targets: TargetConfig[] = [];
   const places: PlacedAddress[] = [];
   const seen = new Set<string>();
-  for (const [id, addresses] of entriesOf(context, path, mapping)) {
+  for (const [id, target] of entriesOf(context, path, mapping)) {
     const at = [...path, id];
     const parsed = parseName(id, "hostname");
     if (!("value" in parsed) || id.includes(".")) {
@@ -310,8 +320,9 @@ function buildTargets(
     }
     seen.add(parsed.value);
     if (tooLong(context, at, id, `${parsed.value}.${fqdn}`)) continue;
-    places.push(...addressesAt(context, at, addresses));
-    targets.push({ position: context.source.position(context.source.positions.key(at)), id: parsed.value, addresses });
+    places.push(...targetAddresses(context, at, target));
+    const position = context.source.position(context.source.positions.key(at));
+    targets.push({ position, id: parsed.value, ...buildTarget(context, at, target, input) });
   }
   refuseDuplicates(context, places);
   if (Object.keys(mapping).length === 0 && !context.valid.damaged(path)) {
@@ -322,8 +333,52 @@ function buildTargets(
         code: "CONFIG_TARGETS_EMPTY",
       }),
     );
+  } else if (targets.length > 0 && targets.every(({ disabled }) => disabled)) {
+    context.report(
+      problemAt(context.source, path, {
+        message: `${formatPath(path)} are all disabled: the endpoint would have no address.`,
+        remedy: 'Remove "disabled: true" from one of them, or remove the endpoint.',
+        code: "CONFIG_TARGETS_EMPTY",
+      }),
+    );
   }
   return targets;
+}
+
+function isLongForm(target: TargetInput): target is Exclude<TargetInput, readonly string[]> {
+  return !Array.isArray(target);
+}
+
+/** The addresses of a target with their places, in its short or long form. */
+function targetAddresses(context: Context, at: Path, target: TargetInput): PlacedAddress[] {
+  if (isLongForm(target)) return addressesAt(context, [...at, "addresses"], target.addresses);
+  return addressesAt(context, at, target);
+}
+
+function buildTarget(
+  context: Context,
+  at: Path,
+  target: TargetInput,
+  endpoint: EndpointInput,
+): Pick<TargetConfig, "addresses" | "probe" | "disabled"> {
+  if (!isLongForm(target)) return { addresses: target };
+  const { addresses, disabled, probe: { address, port } = {} } = target;
+  if (port !== undefined && Array.isArray(endpoint.probe) && endpoint.probe.length > 1) {
+    const path = [...at, "probe", "port"];
+    context.report(
+      problemAt(context.source, path, {
+        message: `${formatPath(path)} is ${port}, but the endpoint has several probes: each has a port of its own.`,
+        remedy: 'Remove it, or give the endpoint one "probe".',
+        code: "CONFIG_PROBE_LIST",
+      }),
+    );
+  }
+  const probe = { ...(address === undefined ? {} : { address }), ...(port === undefined ? {} : { port }) };
+  return {
+    addresses,
+    ...(Object.keys(probe).length === 0 ? {} : { probe }),
+    ...(disabled === true ? { disabled } : {}),
+  };
 }
 
 /** An address with the path of where it is written. */
@@ -362,8 +417,8 @@ function refuseSpecial(context: Context): void {
     places.push(...addressesAt(context, ["nameservers", name], list));
   }
   for (const [name, endpoint] of Object.entries(endpoints)) {
-    for (const [id, addresses] of Object.entries(endpoint.targets)) {
-      places.push(...addressesAt(context, ["endpoints", name, "targets", id], addresses));
+    for (const [id, target] of Object.entries(endpoint.targets)) {
+      places.push(...targetAddresses(context, ["endpoints", name, "targets", id], target));
     }
     if (typeof endpoint.whenAllDown === "object") {
       const path = ["endpoints", name, "whenAllDown", "addresses"];

@@ -164,6 +164,18 @@ export interface TargetConfig {
   readonly id: string;
   /** IPv4 and IPv6 literals in canonical text form (RFC 5952). At least one, unique in the endpoint. */
   readonly addresses: readonly string[];
+  /** Where the target is probed instead of where it is answered. Absent = at each of its addresses. */
+  readonly probe?: TargetProbeConfig;
+  /** Switched off in the file: it is shown, but neither probed nor answered. Absent = no. */
+  readonly disabled?: boolean;
+}
+
+/** Another place to probe one target at, such as behind NAT. At least one of the two is there. */
+export interface TargetProbeConfig {
+  /** IPv4 or IPv6 literal; its result counts for all addresses of the target. Absent = each address itself. */
+  readonly address?: string;
+  /** 1 to 65 535. Absent = that of the endpoint's probe. */
+  readonly port?: number;
 }
 
 /** What to answer when fewer than `minHealthy` targets are up. */
@@ -174,7 +186,10 @@ export type WhenAllDown =
   | { readonly kind: "addresses"; readonly addresses: readonly string[] };
 
 /** How one target address is probed; everything that two endpoints must agree on to share a probe. */
-export type ProbeConfig = ProbeSchedule &
+export type ProbeConfig = SingleProbeConfig | (ProbeSchedule & AllProbesConfig);
+
+/** A probe that is not a list of probes. */
+export type SingleProbeConfig = ProbeSchedule &
   (HttpsProbeConfig | HttpProbeConfig | TcpProbeConfig | ExecProbeConfig | NoProbeConfig);
 
 /** Milliseconds and counts; defaults in brackets. */
@@ -200,6 +215,7 @@ export interface ProbeSchedule {
 /** Classes of failed probes that a threshold can be set for. */
 export const FAILURE_CLASSES = [
   "not-ready",
+  "overloaded",
   "auth-required",
   "unexpected-status",
   "refused",
@@ -228,7 +244,7 @@ export interface HttpRequestConfig {
   readonly path: string;
   /** Default [200]. 100 to 599. */
   readonly expectStatus: readonly number[];
-  /** Host header, SNI and certificate name. Default: the endpoint's fqdn. */
+  /** Host header, SNI and certificate name; an IP address is no SNI (RFC 6066 §3). Default: the endpoint's fqdn. */
   readonly serverName: string;
   /** Port to probe. Default: the endpoint's. */
   readonly port: number;
@@ -263,6 +279,13 @@ export interface ExecProbeConfig {
   readonly command: readonly string[];
   /** Told to the program. */
   readonly port: number;
+}
+
+/** Several probes at once. All must pass; the first that fails decides. */
+export interface AllProbesConfig {
+  readonly type: "all";
+  /** In the order written; at least two, none of type `none`, with the same schedule each. */
+  readonly probes: readonly SingleProbeConfig[];
 }
 
 /** Never probed, always up. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseAddress } from "./address.js";
 import { FAILURE_CLASSES, type FailureClass } from "./config.js";
 import { parseName } from "./name.js";
 import {
@@ -50,6 +51,7 @@ const FILE_PATH = "the path of a file";
 /** Failures in a row by class of result: one option for each, so that a misspelt class is an error. */
 export const thresholdOptions = {
   "not-ready": threshold("not-ready"),
+  overloaded: threshold("overloaded"),
   "auth-required": threshold("auth-required"),
   "unexpected-status": threshold("unexpected-status"),
   refused: threshold("refused"),
@@ -157,7 +159,10 @@ export const probeOptions = {
     HTTP,
     leaf(
       { type: "string" },
-      { about: "SNI, Host header and name in the certificate; default: the endpoint's name." },
+      {
+        about:
+          "Host header and name or IP address in the certificate; a name is sent as SNI too. Default: the endpoint's name.",
+      },
       readServerName,
     ),
   ),
@@ -214,6 +219,34 @@ const probe = z
 
 const targetAddresses = oneOrMany(address({ about: "IPv4 or IPv6 address." }));
 
+/** Where one target is probed. */
+export const targetProbeOptions = {
+  address: address({
+    about: "Address to probe, if not those that are answered; its result counts for all of them.",
+  }).optional(),
+  port: wholeNumber(
+    { min: 1, max: 65_535 },
+    { about: "Port to probe; default: that of the endpoint's probe." },
+  ).optional(),
+} as const;
+
+/** The long form of a target. */
+export const targetOptions = {
+  addresses: targetAddresses,
+  probe: z
+    .strictObject(targetProbeOptions, { error: () => "targetProbe" })
+    .meta({ description: "Where this target is probed, such as behind NAT or at a separate health port." })
+    .optional(),
+  disabled: flag({
+    about: "Keep the target in the file and in the status, but neither probe nor answer it.",
+    default: false,
+  }).optional(),
+} as const;
+
+const target = z
+  .union([targetAddresses, z.strictObject(targetOptions, { error: () => "target" })])
+  .meta({ description: "Addresses, or a mapping with addresses and more options." });
+
 const whenAllDown = z
   .union([
     choice(["all", "last-healthy", "none"], {
@@ -230,9 +263,18 @@ export const endpointOptions = {
   port: wholeNumber({ min: 1, max: 65_535 }, { about: "Port of the apiservers.", default: 6443 }).optional(),
   ttl: ttl({ about: "TTL of the endpoint's answers, seconds; default: the zone's." }).optional(),
   targets: z
-    .record(z.string(), targetAddresses)
-    .meta({ description: "The apiservers: an id (one DNS label) and one or more addresses each." }),
-  probe: probe.optional(),
+    .record(z.string(), target)
+    .meta({ description: "The apiservers: an id (one DNS label) and one or more addresses each, or more options." }),
+  probe: z
+    .union([
+      probe,
+      z
+        .array(probe)
+        .min(1)
+        .meta({ description: "Several probes, all of which must pass; the first has the schedule." }),
+    ])
+    .meta({ description: "How targets are probed: one probe, or a list of probes that must all pass." })
+    .optional(),
   whenAllDown: whenAllDown.optional(),
   minHealthy: wholeNumber(
     { min: 1, max: 65_535 },
@@ -375,6 +417,7 @@ export const zoneSchema = z
 export type MainInput = z.output<typeof mainSchema>;
 export type ZoneInput = z.output<typeof zoneSchema>;
 export type EndpointInput = NonNullable<ZoneInput["endpoints"]>[string];
+export type TargetInput = EndpointInput["targets"][string];
 export type ProbeInput = z.output<typeof probe>;
 
 /** The mappings of the configuration by the name their zod error carries, with where they stand and their keys. */
@@ -389,6 +432,8 @@ export const SECTIONS: Readonly<Record<string, { readonly where: string; readonl
   zone: { where: "at the top of a zone file", keys: Object.keys(zoneOptions) },
   soa: { where: 'under "soa" of a zone file', keys: Object.keys(soaOptions) },
   endpoint: { where: "under an endpoint", keys: Object.keys(endpointOptions) },
+  target: { where: "under a target that is written as a mapping", keys: Object.keys(targetOptions) },
+  targetProbe: { where: 'under "probe" of a target', keys: Object.keys(targetProbeOptions) },
   probe: { where: 'under "probe"', keys: Object.keys(probeOptions) },
   clientCertificate: { where: 'under "clientCertificate"', keys: ["cert", "key"] },
   thresholds: { where: 'under "thresholds" of a probe', keys: [...FAILURE_CLASSES] },
@@ -422,13 +467,6 @@ function readWorkers(value: unknown): Verdict<number | "auto"> {
 }
 
 function readServerName(value: unknown): Verdict<string> {
-  // SNI carries no addresses, RFC 6066 §3.
-  if (typeof value === "string" && (/^[0-9.]+$/.test(value) || value.includes(":"))) {
-    return {
-      why: "a server name is a name, not an address",
-      remedy: "Write a name that the target's certificate holds.",
-      code: "CONFIG_NAME",
-    };
-  }
-  return parseName(value, "hostname");
+  const looksLikeAddress = typeof value === "string" && (/^[0-9.]+$/.test(value) || value.includes(":"));
+  return looksLikeAddress ? parseAddress(value) : parseName(value, "hostname");
 }

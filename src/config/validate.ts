@@ -91,10 +91,11 @@ function pathOf(issue: Issue): (string | number)[] {
 /** What to leave out so that the issue is gone; the whole list of a bad item, so that indices keep their meaning. */
 function brokenPaths(issue: Issue, data: unknown): Path[] {
   const path = pathOf(issue);
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => [...path, key]);
-  if (lookUp(data, path) === undefined) path.pop();
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys : undefined;
+  if (unknown === undefined && lookUp(data, path) === undefined) path.pop();
   const list = path.findIndex((key) => typeof key === "number");
-  return [list < 0 ? path : path.slice(0, list)];
+  if (list >= 0) return [path.slice(0, list)];
+  return unknown === undefined ? [path] : unknown.map((key) => [...path, key]);
 }
 
 function translate(issue: Issue, source: Source): Problem[] {
@@ -173,7 +174,9 @@ function unknownKey(key: string, section: string, path: Path): Finding {
   const code = "CONFIG_UNKNOWN_KEY";
   const message = `unknown key ${quote(key)}${place}.`;
   if (key === "<<") return { message, remedy: "YAML 1.2 has no merge keys; write the options out.", code };
-  // The key in the wrong place is likelier than a misspelt other one.
+  // The beginning of a key that belongs here is most likely; then the key in the wrong place, then a misspelt one.
+  const begun = keys.find((known) => known.startsWith(key));
+  if (begun !== undefined) return { message, remedy: `Did you mean ${quote(begun)}?`, code };
   const elsewhere = Object.values(SECTIONS).find((other) => other.keys.includes(key));
   if (elsewhere !== undefined) return { message, remedy: `${quote(key)} belongs ${elsewhere.where}.`, code };
   const close = suggest(key, keys);

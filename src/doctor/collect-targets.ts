@@ -2,8 +2,10 @@ import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 import type { EndpointConfig, HttpsProbeConfig, ProbeSchedule } from "../config/config.js";
+import { singleProbes } from "../config/probe-list.js";
 import type { ResultClass } from "../health/health.js";
 import type { RunProbe } from "../health/probes/probe.js";
+import { placeOfProbe } from "../health/probes/target.js";
 import type { CertificateFacts, TargetFacts } from "./facts.js";
 import { mapLimited } from "./pace.js";
 
@@ -15,13 +17,17 @@ const WITHOUT_CERTIFICATE: ReadonlySet<ResultClass> = new Set(["refused", "unrea
 
 /** Probes every address as livezone does, and looks at its certificate, whoever signed it. */
 export function collectTargets(probe: RunProbe, endpoint: EndpointConfig): Promise<TargetFacts[]> {
-  const places = endpoint.targets.flatMap(({ id, addresses }) => addresses.map((address) => ({ target: id, address })));
-  return mapLimited(places, AT_ONCE, async ({ target, address }) => {
-    const config = endpoint.probe;
-    const port = config.type === "exec" || config.type === "none" ? endpoint.port : config.port;
-    const result = await probe({ address, fqdn: endpoint.fqdn, target }, config);
+  const places = endpoint.targets
+    .filter(({ disabled }) => disabled !== true)
+    .flatMap(({ id, addresses, probe: place }) => addresses.map((address) => ({ target: id, address, place })));
+  return mapLimited(places, AT_ONCE, async ({ target, address, place }) => {
+    const probed = placeOfProbe(address, endpoint.probe, place);
+    const [first] = singleProbes(probed.config);
+    const port = first === undefined || first.type === "exec" || first.type === "none" ? endpoint.port : first.port;
+    const result = await probe({ address: probed.address, fqdn: endpoint.fqdn, target }, probed.config);
+    const secure = singleProbes(probed.config).find((one) => one.type === "https");
     const isSilent = WITHOUT_CERTIFICATE.has(result.class);
-    const certificate = config.type === "https" && !isSilent ? await fetchCertificate(address, config) : undefined;
+    const certificate = secure === undefined || isSilent ? undefined : await fetchCertificate(probed.address, secure);
     return { target, address, port, result, ...(certificate === undefined ? {} : { certificate }) };
   });
 }

@@ -10,6 +10,14 @@ export const RESULT_CLASSES = ["ok", ...FAILURE_CLASSES] as const;
 
 export type ResultClass = (typeof RESULT_CLASSES)[number];
 
+/**
+ * The steps of a probe. `connect`: no connection, which may be the prober's own network. `tls` and `response`: there was
+ * a connection, so the network works. A program that is run is in `response` from the start.
+ */
+export const PROBE_PHASES = ["connect", "tls", "response"] as const;
+
+export type ProbePhase = (typeof PROBE_PHASES)[number];
+
 /** One finished probe of one target address. */
 export interface ProbeResult {
   readonly class: ResultClass;
@@ -17,6 +25,8 @@ export interface ProbeResult {
   readonly reason: string;
   /** Milliseconds the probe took. */
   readonly durationMs: number;
+  /** What a probe of class `timeout` waited for when its time was over; absent of every other class. */
+  readonly phase?: ProbePhase;
   /** End of validity of the certificate that was presented, milliseconds since 1970; absent without TLS. */
   readonly certificateExpiryMs?: number;
   /** Its alternative names in Node's spelling, `DNS:api.example.com, IP Address:192.0.2.1`; absent without TLS. */

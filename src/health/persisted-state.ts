@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../lib/clock.js";
-import { RESULT_CLASSES } from "./health.js";
+import { PROBE_PHASES, RESULT_CLASSES } from "./health.js";
 import type { OverrideEntry } from "./overrides.js";
 import { openStateFile, type StateAlarm, type StateFile } from "./state-file.js";
 
@@ -44,6 +44,7 @@ const result = z.strictObject({
   class: z.enum(RESULT_CLASSES),
   reason: z.string(),
   durationMs: z.number(),
+  phase: z.enum(PROBE_PHASES).exactOptional(),
   certificateExpiryMs: z.number().exactOptional(),
   certificateNames: z.string().exactOptional(),
 });

@@ -24,7 +24,7 @@ describe("the example configuration", () => {
     expect(names.length).toBeGreaterThan(50);
     // Classes of results that have a threshold of their own are listed in docs/health.md.
     const classes =
-      /^(not-ready|auth-required|unexpected-status|refused|reset|unreachable|timeout|tls-.*|malformed-response)$/;
+      /^(not-ready|overloaded|auth-required|unexpected-status|refused|reset|unreachable|timeout|tls-.*|malformed-response)$/;
     const missing = names.filter((name) => !classes.test(name) && !new RegExp(`\\b${name}:`).test(EXAMPLE));
     expect(missing).toEqual([]);
   });

@@ -458,3 +458,36 @@ endpoints:
     expect(config.zones[0]?.records?.locate(2, 3)).toMatchObject({ line: 8, column: 5 });
   });
 });
+
+describe("targets and probes in their long forms", () => {
+  const load = (text: string) => endpointOf(loadRight({ "zone.yaml": zoneWith(text) }).config);
+
+  test("a target may be probed elsewhere, and be disabled", () => {
+    const { targets } = load(
+      "targets: { a: { addresses: [192.0.2.1], probe: { address: 10.0.0.1, port: 8443 } }, b: { addresses: 192.0.2.2, disabled: true }, c: { addresses: 192.0.2.3, disabled: false } }",
+    );
+    expect(targets.map(({ position: _, ...rest }) => rest)).toEqual([
+      { id: "a", addresses: ["192.0.2.1"], probe: { address: "10.0.0.1", port: 8443 } },
+      { id: "b", addresses: ["192.0.2.2"], disabled: true },
+      { id: "c", addresses: ["192.0.2.3"] },
+    ]);
+  });
+
+  test("a list of probes shares the schedule of the first, and nothing else of it", () => {
+    const { probe } = load(
+      'probe: [{ type: http, port: 9345, path: /supervisor, interval: 4s }, { type: http, serverName: "2001:DB8::1" }]',
+    );
+    expect(probe).toMatchObject({
+      type: "all",
+      intervalMs: 4000,
+      probes: [
+        { type: "http", port: 9345, path: "/supervisor", intervalMs: 4000, serverName: "api.k8s.example.com" },
+        { type: "http", port: 6443, path: "/readyz", intervalMs: 4000, serverName: "2001:db8::1" },
+      ],
+    });
+  });
+
+  test("a list of one is that probe", () => {
+    expect(load("probe: [{ type: tcp }]").probe).toEqual(load("probe: { type: tcp }").probe);
+  });
+});

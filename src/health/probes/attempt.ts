@@ -1,29 +1,124 @@
-import type { Clock } from "../../lib/clock.js";
+import type { Clock, Timer } from "../../lib/clock.js";
 import { messageOf } from "../../lib/errors.js";
-import type { ProbeResult, ResultClass } from "../health.js";
+import type { ProbePhase, ProbeResult, ResultClass } from "../health.js";
 
 /** Longest reason, characters; see {@link ProbeResult.reason}. */
 const MAX_REASON = 200;
 
+/** What is known of the certificate that a server presented. */
+export type CertificateFacts = Pick<ProbeResult, "certificateExpiryMs" | "certificateNames">;
+
 /** One probe under way: it ends once, and everything it opened ends with it. */
-export interface Attempt {
-  /** What is being waited for, as reasons name it: `connection`, `TLS handshake`, `response`. */
-  phase: string;
+export class Attempt {
   /** What is known of the certificate that was presented. */
-  certificate?: Pick<ProbeResult, "certificateExpiryMs" | "certificateNames">;
+  certificate: CertificateFacts | undefined;
+  /** The step it is in. */
+  phase: ProbePhase = "connect";
+  /** What is being waited for, as reasons name it: `connection`, `TLS handshake`, `response`. */
+  awaited = "connection";
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  readonly #timeoutMs: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: (result: ProbeResult) => void;
+  readonly #releases: (() => void)[] = [];
+  readonly #stop: () => void;
+  #timer: Timer | undefined;
+  #result: ResultClass | undefined;
+
+  constructor(
+    clock: Clock,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    resolve: (result: ProbeResult) => void,
+  ) {
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+    this.#timeoutMs = timeoutMs;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#stop = () => this.end("timeout", "the probe was stopped");
+  }
+
   /** True once there is a result; nothing may be opened then. */
-  readonly ended: boolean;
+  get ended(): boolean {
+    return this.#result !== undefined;
+  }
+
   /** The class of the result, once there is one. */
-  readonly result: ResultClass | undefined;
+  get result(): ResultClass | undefined {
+    return this.#result;
+  }
+
+  /** Enters a step. @param awaited what is being waited for now; see {@link awaited} */
+  waitFor(phase: ProbePhase, awaited: string): void {
+    this.phase = phase;
+    this.awaited = awaited;
+  }
+
   /** The first call decides, later ones are ignored. `reason` may hold what came from the network. */
-  end(resultClass: ResultClass, reason: string): void;
+  end(resultClass: ResultClass, reason: string): void {
+    if (this.ended) return;
+    this.#result = resultClass;
+    this.#timer?.cancel();
+    this.#signal?.removeEventListener("abort", this.#stop);
+    for (const release of this.#releases) release();
+    this.#resolve({
+      class: resultClass,
+      reason: plain(reason, MAX_REASON),
+      durationMs: this.#clock.monotonicMs() - this.#startedMs,
+      ...(resultClass === "timeout" ? { phase: this.phase } : undefined),
+      ...this.certificate,
+    });
+  }
+
+  /** Ends it because of an error of the probe itself, which says nothing of the target. */
+  fail(error: unknown): void {
+    this.end("unreachable", `the probe could not be made: ${messageOf(error)}`);
+  }
+
   /** Runs `release` when the attempt ends, at once if it has. */
-  onEnd(release: () => void): void;
+  onEnd(release: () => void): void {
+    if (this.ended) release();
+    else this.#releases.push(release);
+  }
+
   /**
    * `listener` for an event, which then throws nothing at Node: an error ends the attempt as one of the probe's own,
    * and nothing runs once the attempt has ended.
    */
-  guard<Args extends unknown[]>(listener: (...args: Args) => void): (...args: Args) => void;
+  guard<Args extends unknown[]>(listener: (...args: Args) => void): (...args: Args) => void {
+    return (...args) => {
+      if (this.ended) return;
+      try {
+        listener(...args);
+      } catch (error) {
+        this.fail(error);
+      }
+    };
+  }
+
+  /** Begins its time. */
+  start(begin: (attempt: Attempt) => void | Promise<void>): void {
+    // Node runs timers before it looks at sockets: an answer that came while this process was busy is let in first.
+    this.#timer = this.#clock.after(this.#timeoutMs, () => setImmediate(() => this.#runOut()));
+    this.#signal?.addEventListener("abort", this.#stop, { once: true });
+    if (this.#signal?.aborted) {
+      this.#stop();
+      return;
+    }
+    try {
+      begin(this)?.catch((error: unknown) => this.fail(error));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #runOut(): void {
+    const { awaited } = this;
+    const ms = this.#timeoutMs;
+    this.end("timeout", `no ${awaited} within ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`);
+  }
 }
 
 /**
@@ -39,75 +134,11 @@ export function runAttempt(
   signal: AbortSignal | undefined,
   begin: (attempt: Attempt) => void | Promise<void>,
 ): Promise<ProbeResult> {
-  return new Promise((resolve) => {
-    const startedMs = clock.monotonicMs();
-    const releases: (() => void)[] = [];
-    let ended = false;
-    let result: ResultClass | undefined;
-
-    const attempt: Attempt = {
-      phase: "connection",
-      get ended() {
-        return ended;
-      },
-      get result() {
-        return result;
-      },
-      end(resultClass, reason) {
-        if (ended) return;
-        ended = true;
-        result = resultClass;
-        timer.cancel();
-        signal?.removeEventListener("abort", stop);
-        for (const release of releases) release();
-        const durationMs = clock.monotonicMs() - startedMs;
-        resolve({
-          class: resultClass,
-          reason: plain(reason, MAX_REASON),
-          durationMs,
-          ...attempt.certificate,
-        });
-      },
-      onEnd(release) {
-        if (ended) release();
-        else releases.push(release);
-      },
-      guard: (listener) => {
-        return (...args) => {
-          if (ended) return;
-          try {
-            listener(...args);
-          } catch (error) {
-            broken(error);
-          }
-        };
-      },
-    };
-    const broken = (error: unknown) => attempt.end("unreachable", `the probe could not be made: ${messageOf(error)}`);
-    const stop = () => attempt.end("timeout", "the probe was stopped");
-    // Node runs timers before it looks at sockets: an answer that came while this process was busy is let in first.
-    const timer = clock.after(timeoutMs, () => {
-      setImmediate(() => attempt.end("timeout", timeoutReason(attempt.phase, timeoutMs)));
-    });
-    signal?.addEventListener("abort", stop, { once: true });
-    if (signal?.aborted) {
-      stop();
-      return;
-    }
-    try {
-      begin(attempt)?.catch(broken);
-    } catch (error) {
-      broken(error);
-    }
-  });
+  return new Promise((resolve) => new Attempt(clock, timeoutMs, signal, resolve).start(begin));
 }
 
 /** Text from the network made fit for a log line: one line, printable, cut to `limit` characters. */
 export function plain(text: string, limit: number): string {
   const line = text.slice(0, 4 * limit).replace(/[^\x20-\x7e]+/g, " ");
   return line.length <= limit ? line : `${line.slice(0, limit - 3)}...`;
-}
-
-function timeoutReason(phase: string, timeoutMs: number): string {
-  return `no ${phase} within ${timeoutMs % 1000 === 0 ? `${timeoutMs / 1000} s` : `${timeoutMs} ms`}`;
 }

@@ -82,9 +82,9 @@ const HTTP_ERRORS: Readonly<Record<string, string>> = {
 /**
  * Names what went wrong with a connection.
  *
- * @param phase what was being waited for, as in {@link Attempt.phase}; completes the reason of a reset
+ * @param awaited what was being waited for, as in {@link Attempt.awaited}; completes the reason of a reset
  */
-export function classifyError(error: unknown, phase: string): Finding {
+export function classifyError(error: unknown, awaited: string): Finding {
   const code = codeOf(error);
   const system = SYSTEM_ERRORS[code];
   if (system !== undefined) {
@@ -92,7 +92,7 @@ export function classifyError(error: unknown, phase: string): Finding {
     // Node gives the code of a reset to an orderly end that came too early as well, but then no system call.
     const closed = code === "ECONNRESET" && !(error instanceof Error && "syscall" in error);
     const reason = closed ? "connection closed by the server" : system.reason;
-    return { class: "reset", reason: `${reason} before the ${phase}` };
+    return { class: "reset", reason: `${reason} before the ${awaited}` };
   }
   if (code.startsWith("HPE_")) {
     return { class: "malformed-response", reason: HTTP_ERRORS[code] ?? `malformed response: ${messageOf(error)}` };

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { ExecProbeConfig, ProbeSchedule } from "../../config/config.js";
 import { messageOf } from "../../lib/errors.js";
 import type { Attempt } from "./attempt.js";
-import type { ProbeTarget } from "./probe.js";
+import type { ProbeTarget } from "./target.js";
 
 /** Most octets of a program's output that are kept; the rest is read and thrown away. */
 const MAX_OUTPUT_OCTETS = 4 * 1024;
@@ -17,7 +17,7 @@ const INHERITED = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"] as const;
  */
 export function probeExec(target: ProbeTarget, config: ExecProbeConfig & ProbeSchedule, attempt: Attempt): void {
   const [program = "", ...args] = config.command;
-  attempt.phase = `end of ${program}`;
+  attempt.waitFor("response", `end of ${program}`);
   const child = spawn(program, args, {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],

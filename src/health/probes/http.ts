@@ -50,10 +50,10 @@ export function exchange(
   token: string | undefined,
   attempt: Attempt,
 ): void {
-  attempt.phase = "response";
+  attempt.waitFor("response", "response");
   // The peer closes, so that neither an idle connection nor a TIME_WAIT stays behind here.
   socket.write(requestText(config, defaultPort, token, "close"));
-  const onClose = () => attempt.end("reset", `connection closed by the server before the ${attempt.phase}`);
+  const onClose = () => attempt.end("reset", `connection closed by the server before the ${attempt.awaited}`);
   socket.once("close", onClose);
   socket.once(
     "data",
@@ -102,7 +102,7 @@ function parse(stream: Duplex, config: HttpRequestConfig, attempt: Attempt): voi
   attempt.onEnd(() => outgoing.destroy());
   outgoing.on("error", (error) => endWithError(attempt, error));
   // Whatever Node makes of a connection that ends before a response, it ends with this.
-  outgoing.on("close", () => attempt.end("reset", `connection closed by the server before the ${attempt.phase}`));
+  outgoing.on("close", () => attempt.end("reset", `connection closed by the server before the ${attempt.awaited}`));
   outgoing.on("upgrade", (response) => {
     attempt.end("unexpected-status", `status ${response.statusCode}: the server wants another protocol`);
   });
@@ -120,7 +120,7 @@ function receive(response: IncomingMessage, stream: Duplex, config: HttpRequestC
     attempt.end(early.class, early.reason);
     return;
   }
-  attempt.phase = "complete response";
+  attempt.waitFor("response", "complete response");
   const chunks: Buffer[] = [];
   let octets = 0;
   const judge = () => {
@@ -185,7 +185,7 @@ function requestHeaders(
 }
 
 function endWithError(attempt: Attempt, error: Error): void {
-  const { class: resultClass, reason } = classifyError(error, attempt.phase);
+  const { class: resultClass, reason } = classifyError(error, attempt.awaited);
   attempt.end(resultClass, reason);
 }
 

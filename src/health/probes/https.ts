@@ -32,11 +32,11 @@ export async function probeHttps(
     socket.destroy();
   });
   socket.on("error", (error) => {
-    const { class: resultClass, reason } = classifyError(error, attempt.phase);
+    const { class: resultClass, reason } = classifyError(error, attempt.awaited);
     attempt.end(resultClass, reason);
   });
   socket.once("connect", () => {
-    attempt.phase = "TLS handshake";
+    attempt.waitFor("tls", "TLS handshake");
   });
   const isNewWanted = config.resumeTls === true && session === undefined;
   if (isNewWanted) {

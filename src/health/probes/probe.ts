@@ -1,23 +1,16 @@
-import type { ProbeConfig } from "../../config/config.js";
+import type { ProbeConfig, SingleProbeConfig } from "../../config/config.js";
+import { singleProbes } from "../../config/probe-list.js";
 import type { Clock } from "../../lib/clock.js";
 import type { ProbeResult } from "../health.js";
+import { probeAll } from "./all.js";
 import { type Attempt, runAttempt } from "./attempt.js";
 import { probeExec } from "./exec.js";
 import type { ProbeFiles } from "./files.js";
 import { probeHttp } from "./http.js";
 import { probeHttps } from "./https.js";
 import { createSessions } from "./sessions.js";
+import type { ProbeTarget } from "./target.js";
 import { probeTcp } from "./tcp.js";
-
-/** What is probed. */
-export interface ProbeTarget {
-  /** IPv4 or IPv6 literal. */
-  readonly address: string;
-  /** The endpoint that asks, which a program is told. */
-  readonly fqdn?: string;
-  /** Likewise the target. */
-  readonly target?: string;
-}
 
 /**
  * Makes one probe over a fresh connection, inside `config.timeoutMs`. Never rejects. When it resolves, its sockets
@@ -28,6 +21,8 @@ export type RunProbe = (target: ProbeTarget, config: ProbeConfig, signal?: Abort
 /** The probes of this version, by the `type` of their configuration. */
 export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
   const sessions = createSessions(clock, Math.random);
+  const run: RunProbe = (target, config, signal) =>
+    runAttempt(clock, config.timeoutMs, signal, (attempt) => begin(target, config, attempt));
   function begin(target: ProbeTarget, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
     const { address } = target;
     switch (config.type) {
@@ -41,10 +36,11 @@ export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
         return attempt.end("ok", "not probed");
       case "exec":
         return probeExec(target, config, attempt);
+      case "all":
+        return probeAll(config.probes, attempt, (one, signal) => run(target, one, signal));
     }
   }
-  return (target, config, signal) =>
-    runAttempt(clock, config.timeoutMs, signal, (attempt) => begin(target, config, attempt));
+  return run;
 }
 
 /**
@@ -52,7 +48,13 @@ export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
  * how often to probe, and what to conclude, may differ. A program is told its target, and so is never shared.
  */
 export function probeKey({ address, fqdn, target }: ProbeTarget, config: ProbeConfig): string {
+  const probes = singleProbes(config);
+  const whose = probes.some(({ type }) => type === "exec") ? [fqdn ?? "", target ?? ""] : [];
+  return JSON.stringify([address, ...whose, ...probes.map(requestOf)]);
+}
+
+/** What goes into the request, in an order that does not depend on how the configuration was written. */
+function requestOf(config: SingleProbeConfig): readonly (readonly [string, unknown])[] {
   const { intervalMs, recheckMs, rise, fall, thresholds, flap, tripwire, ...request } = config;
-  const whose = config.type === "exec" ? [fqdn ?? "", target ?? ""] : [];
-  return JSON.stringify([address, ...whose, Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -33,6 +33,10 @@ export function readWholeResponse(octets: Buffer): { readonly head: ResponseHead
 export function judgeHead(head: ResponseHead, config: HttpRequestConfig): Finding | undefined {
   const { status } = head;
   if (config.expectStatus.includes(status) || isNotReady(status)) return undefined;
+  if (status === 429) {
+    const reason = "status 429: the server is overloaded, or limits how often it is asked";
+    return { class: "overloaded", reason };
+  }
   if (status === 401) {
     const why =
       config.bearerTokenFile === undefined && !("clientCertificate" in config)

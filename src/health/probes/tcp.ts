@@ -8,7 +8,7 @@ export function probeTcp(address: string, config: TcpProbeConfig, attempt: Attem
   const socket = connect({ host: address, port: config.port });
   attempt.onEnd(() => socket.destroy());
   socket.on("error", (error) => {
-    const { class: resultClass, reason } = classifyError(error, attempt.phase);
+    const { class: resultClass, reason } = classifyError(error, attempt.awaited);
     attempt.end(resultClass, reason);
   });
   socket.once("connect", () => attempt.end("ok", `port ${config.port} accepts connections`));

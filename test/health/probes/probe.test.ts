@@ -2,11 +2,13 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { ProbeConfig } from "../../../src/config/config.js";
+import type { ProbeConfig, SingleProbeConfig } from "../../../src/config/config.js";
 import { type Authority, createAuthority, type IssuedCertificate } from "../../../src/demo/certificates.js";
 import type { ProbeResult } from "../../../src/health/health.js";
+import { runAttempt } from "../../../src/health/probes/attempt.js";
 import { createProbeFiles } from "../../../src/health/probes/files.js";
 import { createRunProbe, probeKey } from "../../../src/health/probes/probe.js";
+import { placeOfProbe } from "../../../src/health/probes/target.js";
 import { systemClock } from "../../../src/lib/clock.js";
 import { afterAllTests } from "../../support/cleanup.js";
 import { temporaryFolder } from "../../support/temp.js";
@@ -474,6 +476,72 @@ describe("a tcp probe", () => {
 
   test("fails when nothing listens", async () => {
     expect((await probe(tcp(await closedPort()))).class).toBe("refused");
+  });
+});
+
+describe("a list of probes", () => {
+  const ok = answering(response("200 OK", "ok"));
+  const all = (...probes: readonly ProbeConfig[]): ProbeConfig => ({
+    ...SCHEDULE,
+    type: "all",
+    probes: probes as readonly SingleProbeConfig[],
+  });
+
+  test("passes when all pass, and names each", async () => {
+    const [plain, secure] = [await startPeer(ok), await startPeer(ok, { cert: good.certPem, key: good.keyPem })];
+    const found = await probe(all(http(plain.port), https(secure.port)));
+    expect(said(found)).toBe(`ok: http ${plain.port}: status 200; https ${secure.port}: status 200`);
+    expect(found.certificateNames).toContain(NAME);
+  });
+
+  test("fails with the first that fails, names it, and ends the others", async () => {
+    const [silent, passes] = [await startPeer(() => {}), await startPeer(ok)];
+    const refused = await closedPort();
+    expect(said(await probe(all(http(passes.port), http(silent.port), http(refused))))).toBe(
+      `refused: http ${refused}: connection refused: nothing listens on the port`,
+    );
+    await waitUntil(() => silent.open === 0, { describe: "the connection to be released" });
+  });
+
+  test("says in which step one of them ran out of time", async () => {
+    const [silent, passes] = [await startPeer(() => {}), await startPeer(ok)];
+    const found = await probe({ ...all(http(passes.port), https(silent.port, SHORT)) });
+    expect(said(found)).toBe(`timeout: https ${silent.port}: no TLS handshake within 700 ms`);
+    expect(found.phase).toBe("tls");
+  });
+});
+
+describe("a timeout tells the step", () => {
+  test.each([
+    ["response", (port: number) => http(port, SHORT)],
+    ["tls", (port: number) => https(port, SHORT)],
+  ] as const)("%s", async (phase, config) => {
+    const peer = await startPeer(() => {});
+    expect(await probe(config(peer.port))).toMatchObject({ class: "timeout", phase });
+  });
+
+  test("connect", async () => {
+    // Loopback always connects or refuses: a probe that opens nothing stands for a network that swallows everything.
+    expect(await runAttempt(systemClock, 20, undefined, () => {})).toMatchObject({
+      class: "timeout",
+      phase: "connect",
+      reason: "no connection within 20 ms",
+    });
+  });
+
+  test("and nothing else does", async () => {
+    expect(await probe(http(await closedPort()))).not.toHaveProperty("phase");
+  });
+});
+
+describe("where a target is probed", () => {
+  test.each([
+    [undefined, "192.0.2.1", 6443],
+    [{ address: "10.0.0.1" }, "10.0.0.1", 6443],
+    [{ port: 8443 }, "192.0.2.1", 8443],
+    [{ address: "10.0.0.1", port: 8443 }, "10.0.0.1", 8443],
+  ])("%j: %s, %i", (place, address, port) => {
+    expect(placeOfProbe("192.0.2.1", http(6443), place)).toEqual({ address, config: http(port) });
   });
 });
 

@@ -52,7 +52,7 @@ describe("the head alone", () => {
     [301, "unexpected-status"],
     [304, "unexpected-status"],
     [404, "unexpected-status"],
-    [429, "unexpected-status"],
+    [429, "overloaded"],
     [502, "unexpected-status"],
   ])("decides %i: %s", (status, resultClass) => {
     expect(judgeHead(head(status), config)?.class).toBe(resultClass);
