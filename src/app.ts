@@ -6,7 +6,7 @@ import type { Answerable } from "./health/answerable.js";
 import type { Snapshot } from "./health/health.js";
 import { createHealthMonitor } from "./health/monitor.js";
 import { OverrideStore } from "./health/overrides.js";
-import { createProbeFiles } from "./health/probes/files.js";
+import { createProbeFiles, systemFiles } from "./health/probes/files.js";
 import { createRunProbe } from "./health/probes/probe.js";
 import { createOpenTripwire } from "./health/probes/tripwire.js";
 import { type Clock, systemClock } from "./lib/clock.js";
@@ -92,7 +92,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const saved = await readSavedState(config.stateDir, clock, events);
   const served = createServedEndpoints(clock, saved.known);
   const changes = new Changes(served, events);
-  const probeFiles = createProbeFiles(clock);
+  const probeFiles = createProbeFiles(clock, systemFiles, (trouble) =>
+    events.publish({ type: "probe-file-trouble", trouble }),
+  );
   const monitor = createHealthMonitor({
     clock,
     random,

@@ -1,4 +1,8 @@
 #!/usr/bin/env node
-import { runProgram } from "./cli/program.js";
+import { holdSignals, keepDebuggerShut } from "./cli/signals.js";
 
+// First of all: what is imported below takes a moment, in which a signal would do what it does by default.
+keepDebuggerShut();
+if (process.argv[2] === "serve") holdSignals();
+const { runProgram } = await import("./cli/program.js");
 process.exitCode = await runProgram(process.argv);

@@ -1,7 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import ipaddr from "ipaddr.js";
+import { readRegularFile } from "../config/source.js";
+
+/** Largest token file, octets: the longest token and some space. */
+const MAX_TOKEN_FILE_OCTETS = 8_192;
 
 /** A request that is turned away before anything is looked at. */
 export interface Denial {
@@ -54,12 +57,8 @@ export function judgeToken(authorization: string | undefined, tokenFile: string 
   if (given === undefined) {
     return { status: 401, code: "TOKEN_MISSING", message: "this changes state: send Authorization: Bearer TOKEN" };
   }
-  let wanted: string;
-  try {
-    wanted = readFileSync(tokenFile, "utf8").trim();
-  } catch {
-    wanted = "";
-  }
+  const read = readRegularFile(tokenFile, MAX_TOKEN_FILE_OCTETS);
+  const wanted = "why" in read ? "" : read.content.toString("utf8").trim();
   if (wanted === "") {
     return { status: 503, code: "TOKEN_UNREADABLE", message: "the server cannot read its token file, or it is empty" };
   }

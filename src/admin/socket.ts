@@ -1,14 +1,12 @@
 import { chmodSync, lstatSync, mkdirSync, type Stats, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname } from "node:path";
+import { MAX_SOCKET_PATH_OCTETS } from "../config/runtime-paths.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { type AdminSource, createAdminServer } from "./server.js";
 
 /** Owner and group may connect (which takes the permission to write), others may not. */
 const MODE = 0o660;
-
-/** Octets of a path in `sockaddr_un` on Linux, without the final zero (unix(7)). A longer one is cut silently. */
-const MAX_PATH_OCTETS = 107;
 
 /** Milliseconds a living server has to accept a connection. */
 const PROBE_MS = 1_000;
@@ -63,9 +61,9 @@ export async function openAdminSocket(path: string, source: AdminSource): Promis
 }
 
 async function makeRoom(path: string): Promise<void> {
-  if (Buffer.byteLength(path) > MAX_PATH_OCTETS) {
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH_OCTETS) {
     throw new UserError(
-      `cannot open the control socket ${path}: a socket's path has at most ${MAX_PATH_OCTETS} octets; choose a shorter admin.socket`,
+      `cannot open the control socket ${path}: a socket's path has at most ${MAX_SOCKET_PATH_OCTETS} octets; choose a shorter admin.socket`,
       "ADMIN_SOCKET_PATH",
     );
   }

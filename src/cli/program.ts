@@ -3,7 +3,6 @@ import { messageOf, UserError } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { writeJson } from "./output.js";
-import { holdSignals } from "./signals.js";
 
 /** Adds a command to the program. */
 export type AddCommand = (program: Command, context: CommandContext) => void;
@@ -82,7 +81,6 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${VERSION}\n`);
     return EXIT.success;
   }
-  if (given === "serve") holdSignals();
   const program = await buildProgram(context, Object.hasOwn(COMMANDS, given) ? [given] : undefined);
   try {
     await program.parseAsync([...argv]);

@@ -1,13 +1,15 @@
 import type { Command } from "commander";
 import { type AppOptions, startApp } from "../app.js";
+import { systemClock } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { createLogger, flushLogger, type Logger } from "../lib/logger.js";
 import { prepare } from "../server/load-zones.js";
 import type { Predecessor } from "../server/takeover.js";
+import { logUnexpectedErrors } from "../server/unexpected-errors.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { refusingProblems } from "./problems.js";
-import { holdSignals } from "./signals.js";
+import { debuggerUrl, holdSignals } from "./signals.js";
 
 /** Milliseconds a server may take to leave: it drains each thread, and gives TCP clients 3 s. */
 const LEAVE_WITHIN_MS = 30_000;
@@ -38,7 +40,14 @@ async function serve(file: string, isTakeover: boolean): Promise<number> {
   const first = prepare(file);
   const { config } = first;
   const log = createLogger({ level: config.log.level });
-  const predecessor = isTakeover ? await findPredecessor(config.admin.socket, log) : undefined;
+  logUnexpectedErrors(process, log, systemClock);
+  signals.onIgnored((signal) => log.info({ signal }, "signal ignored"));
+  const url = debuggerUrl();
+  if (url !== undefined) log.warn({ url, nodeOptions: process.env.NODE_OPTIONS }, "Node's debugger is open");
+  const asked = isTakeover ? findPredecessor(config.admin.socket, log) : undefined;
+  const isEarlyEnd = signals.ended.then((): "ended" => "ended");
+  const predecessor = await Promise.race([asked, isEarlyEnd]);
+  if (predecessor === "ended") return EXIT.success;
   // A predecessor may have been waited for, and the file been changed meanwhile: then it is read again.
   const options: AppOptions = { file, log, ...(predecessor === undefined ? { first } : { predecessor }) };
   const app = await startApp(options);

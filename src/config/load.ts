@@ -9,6 +9,7 @@ import { checkSecrecy, checkToken } from "./credentials.js";
 import type { Path } from "./positions.js";
 import { buildQueries } from "./queries.js";
 import { formatPath, quote } from "./quote.js";
+import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
 import { builtIn, logOptions, type MainInput, mainOptions, mainSchema, zoneSchema } from "./schema.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, readRegularFile, type Source } from "./source.js";
 import { type Valid, validate } from "./validate.js";
@@ -78,11 +79,13 @@ function load(file: string, report: Report): Config | undefined {
   };
   const zones = loadZones(source, main, defaults, report);
   const workers = main.value.workers ?? builtIn(mainOptions.workers);
+  const stateDir = main.value.stateDir === undefined ? undefined : path.resolve(source.directory, main.value.stateDir);
+  checkRuntimePaths(source, { socket: admin.socket, stateDir }, report);
   return {
     file,
     listen,
     workers: workers === "auto" ? Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1)) : workers,
-    ...(main.value.stateDir === undefined ? {} : { stateDir: path.resolve(source.directory, main.value.stateDir) }),
+    ...(stateDir === undefined ? {} : { stateDir }),
     admin,
     watch: main.value.watch ?? builtIn(mainOptions.watch),
     log: { level: main.value.log?.level ?? builtIn(logOptions.level) },
@@ -198,10 +201,16 @@ function zoneFiles(source: Source, names: readonly string[], report: Report): Ma
       .filter((match) => match !== mainFile)
       .sort();
     if (matches.length === 0) {
+      const folder = path.resolve(source.directory, staticPart(name));
+      const why = whyUnreadableFolder(folder);
+      const because = why === undefined ? "" : ` The folder ${quote(folder)} cannot be read: ${why}.`;
       report(
         problemAt(source, at, {
-          message: `${formatPath(at)} is ${quote(name)}, which matches no file.`,
-          remedy: "Check the pattern; it starts from the folder of this file.",
+          message: `${formatPath(at)} is ${quote(name)}, which matches no file.${because}`,
+          remedy:
+            why === undefined
+              ? "Check the pattern; it starts from the folder of this file."
+              : "Let the user livezone runs as read the folder, or correct the pattern; it starts from the folder of this file.",
           code: "CONFIG_ZONES_UNMATCHED",
           severity: "warning",
         }),
@@ -210,6 +219,13 @@ function zoneFiles(source: Source, names: readonly string[], report: Report): Ma
     for (const match of matches) if (!files.has(match)) files.set(match, at);
   }
   return files;
+}
+
+/** The folders that a pattern begins with, before the first part that is a pattern. */
+function staticPart(pattern: string): string {
+  const parts = pattern.split("/");
+  const first = parts.findIndex((part) => isDynamicPattern(part));
+  return parts.slice(0, first < 0 ? -1 : first).join("/") || (pattern.startsWith("/") ? "/" : ".");
 }
 
 /** A zone file as the user would name it: beside the main file as that was named, or relative to here if shorter. */

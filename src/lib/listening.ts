@@ -32,6 +32,7 @@ export function formatAddress({ address, port }: SocketAddress): string {
  */
 export function listenError(what: string, at: SocketAddress, error: unknown): UserError {
   const where = `${what} ${formatAddress(at)}`;
+  const later = what === "HTTP" ? "" : "; if it comes later (VPN, VRRP, a slow interface), set freebind: true";
   switch (codeOf(error)) {
     case "EADDRINUSE":
       return new UserError(`cannot listen on ${where}: the port is in use${likelyOwner(at)}`, "LISTEN_ADDRESS_IN_USE", {
@@ -45,7 +46,7 @@ export function listenError(what: string, at: SocketAddress, error: unknown): Us
       );
     case "EADDRNOTAVAIL":
       return new UserError(
-        `cannot listen on ${where}: no interface of this machine has the address; see "ip address", or listen on 0.0.0.0 or [::]`,
+        `cannot listen on ${where}: no interface of this machine has the address; see "ip address"${later}, or listen on 0.0.0.0 or [::]`,
         "LISTEN_ADDRESS_UNAVAILABLE",
         { cause: error },
       );

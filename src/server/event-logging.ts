@@ -38,6 +38,8 @@ export function eventLogging(log: Logger): Subscriber {
       log.info({ isComplete, endpoints: endpoints.length }, "ready");
       for (const endpoint of endpoints) if (endpoint.answerable.mode !== "healthy") logMode(log, endpoint);
     },
+    "probe-file-trouble": ({ trouble: { files, problem } }) =>
+      log.warn({ files, problem }, "probe file cannot be used, its content before serves"),
     "state-alarm": ({ alarm }) => logStateAlarm(log, alarm),
     "state-not-saved": ({ error }) => log.error({ error: messageOf(error) }, "state not saved"),
   };

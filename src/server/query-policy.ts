@@ -12,17 +12,15 @@ import type { Subscriber } from "./events.js";
  * between needs them again.
  */
 export class ThreadPolicy {
-  readonly #pool: Pick<WorkerPool, "serve" | "transport">;
+  readonly #pool: Pick<WorkerPool, "serve" | "setStale" | "transport">;
   readonly #threads: number;
   readonly #randomSecret: Uint8Array;
-  #terms: ServiceTerms | undefined;
-  #isStale = false;
 
   /**
    * @param threads that were asked for at the start; their number stays
    * @param randomSecret 16 octets, for cookies where no file holds a secret
    */
-  constructor(pool: Pick<WorkerPool, "serve" | "transport">, threads: number, randomSecret: Uint8Array) {
+  constructor(pool: Pick<WorkerPool, "serve" | "setStale" | "transport">, threads: number, randomSecret: Uint8Array) {
     this.#pool = pool;
     this.#threads = threads;
     this.#randomSecret = randomSecret;
@@ -35,29 +33,13 @@ export class ThreadPolicy {
    */
   read(config: Config): () => void {
     const { transport } = this.#pool;
-    const terms = serviceTerms(
-      { ...config, workers: this.#threads },
-      { transport, randomSecret: this.#randomSecret, isStale: false },
-    );
-    return () => {
-      this.#terms = terms;
-      this.#serve();
-    };
+    const terms = serviceTerms({ ...config, workers: this.#threads }, { transport, randomSecret: this.#randomSecret });
+    return () => this.#pool.serve(terms);
   }
 
   /** Subscriber that has answers marked as stale while the prober is cut off. */
   subscriber(): Subscriber {
-    return {
-      "isolation-changed": ({ isolated }) => {
-        this.#isStale = isolated;
-        this.#serve();
-      },
-    };
-  }
-
-  #serve(): void {
-    const terms = this.#terms;
-    if (terms !== undefined) this.#pool.serve({ ...terms, policy: { ...terms.policy, isStale: this.#isStale } });
+    return { "isolation-changed": ({ isolated }) => this.#pool.setStale(isolated) };
   }
 }
 
@@ -66,8 +48,6 @@ export interface TermsContext {
   readonly transport: WorkerPool["transport"];
   /** 16 octets, used where no file holds a secret; the same for the life of the process. */
   readonly randomSecret: Uint8Array;
-  /** The prober is cut off, so that answers are those of before. */
-  readonly isStale: boolean;
 }
 
 /**
@@ -76,14 +56,13 @@ export interface TermsContext {
  * @throws UserError if the secrets have become unreadable since the configuration was read
  */
 export function serviceTerms({ queries, workers }: Config, context: TermsContext): ServiceTerms {
-  const { transport, randomSecret, isStale } = context;
+  const { transport, randomSecret } = context;
   const threads = transport === "batch" ? workers : 1;
   const { allow, rateLimit, cookieSecretFile, identity, version, tcp } = queries;
   return {
     policy: {
       cookieSecrets: cookieSecretFile === undefined ? [randomSecret] : secretsIn(cookieSecretFile),
       tcpIdleMs: tcp.idleMs,
-      isStale,
       ...(allow === undefined
         ? {}
         : { allow: allow.map(({ address, bits }) => ({ octets: addressOctets(address), bits })) }),

@@ -42,6 +42,8 @@ export type ToWorker =
   | { readonly kind: "ready" }
   /** Whom to answer, and how, from now on. */
   | { readonly kind: "serve"; readonly terms: ServiceTerms }
+  /** Whether answers are those of before, since health cannot be told. */
+  | { readonly kind: "stale"; readonly isStale: boolean }
   /** Everything to listen on from now on; answered by `listening` or `listen-failed` with the same number. */
   | { readonly kind: "listen"; readonly number: number; readonly sockets: readonly SocketOrder[] }
   /** Answered by the end of the thread. */

@@ -40,6 +40,8 @@ export interface WorkerPool {
   update(update: ZoneUpdate): void;
   /** Whom to answer, and how, from now on; until it is called, everyone, without cookies. */
   serve(terms: ServiceTerms): void;
+  /** Whether answers are those of before, since health cannot be told: nothing else of the terms changes. */
+  setStale(isStale: boolean): void;
   /** Ends the silence that a start begins with. */
   setReady(): void;
   /** What has been counted so far. */
@@ -140,6 +142,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const pending = new Map<string, ZoneUpdate>();
   const waiting = new Map<number, (answer: ListenAnswer) => void>();
   let terms: ServiceTerms | undefined;
+  let isStale = false;
   const threads = Array.from({ length: count }, (_, index): Thread => {
     const settings: WorkerSettings = { index, counters: createQueryCounters().memory };
     return { settings, worker: startWorker(settings) };
@@ -166,6 +169,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     if (isStopping || thread === undefined) return;
     thread.worker = startWorker(settings);
     if (terms !== undefined) tell(thread, { kind: "serve", terms });
+    tell(thread, { kind: "stale", isStale });
     sendZones(thread, currentZones());
     if (isReady) tell(thread, { kind: "ready" });
     try {
@@ -290,7 +294,14 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     },
     serve(next) {
       terms = next;
-      for (const thread of threads) tell(thread, { kind: "serve", terms });
+      for (const thread of threads) {
+        tell(thread, { kind: "serve", terms });
+        tell(thread, { kind: "stale", isStale });
+      }
+    },
+    setStale(next) {
+      isStale = next;
+      for (const thread of threads) tell(thread, { kind: "stale", isStale });
     },
     setReady() {
       isReady = true;

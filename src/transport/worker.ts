@@ -93,6 +93,10 @@ async function obey(message: ToWorker): Promise<void> {
       state.policy = createPolicy(message.terms.policy, systemClock, Math.random);
       tcpLimits = message.terms.tcp;
       return;
+    case "stale":
+      // All else stays, the rate limiter's counts among them.
+      if (state.policy !== undefined) state.policy = { ...state.policy, isStale: message.isStale };
+      return;
     case "ready":
       state.ready = true;
       return;

@@ -11,6 +11,12 @@ import { messageOf, UserError } from "../../lib/errors.js";
  */
 const LOOK_AGAIN_MS = 1000;
 
+/**
+ * Largest file that is read, octets: a bundle of all public authorities has some 250 KB. What is larger was put there by
+ * mistake, and would be read into memory with every change.
+ */
+const MAX_FILE_OCTETS = 4 * 1024 * 1024;
+
 /** What probes read from disk, re-read when it changes. */
 export interface ProbeFiles {
   /** The token of a file, without surrounding white space; absent without a file. */
@@ -29,11 +35,21 @@ export interface FileReader {
 /** The machine's own files. Kubernetes swaps mounted secrets by a link, so the inode counts besides the time. */
 export const systemFiles: FileReader = {
   async version(path) {
-    const { mtimeMs, ino, size } = await stat(path);
+    const found = await stat(path);
+    if (!found.isFile()) throw new RangeError("it is not a regular file");
+    if (found.size > MAX_FILE_OCTETS) throw new RangeError(`it is larger than ${MAX_FILE_OCTETS} octets`);
+    const { mtimeMs, ino, size } = found;
     return `${mtimeMs} ${ino} ${size}`;
   },
   read: (path) => readFile(path, "utf8"),
 };
+
+/** Files that cannot be used any more; what they held before serves. */
+export interface ProbeFileTrouble {
+  /** Their paths. */
+  readonly files: string;
+  readonly problem: string;
+}
 
 interface Known {
   version: string;
@@ -48,9 +64,23 @@ interface Known {
  *
  * Rejects with a {@link UserError} when there is nothing to go by.
  */
-export function createProbeFiles(clock: Clock = systemClock, reader: FileReader = systemFiles): ProbeFiles {
+export function createProbeFiles(
+  clock: Clock = systemClock,
+  reader: FileReader = systemFiles,
+  onTrouble?: (trouble: ProbeFileTrouble) => void,
+): ProbeFiles {
   const known = new Map<string, Known>();
+  const goodTokens = new Map<string, string>();
+  /** What was last said of files, by the files. */
+  const told = new Map<string, string>();
   const contexts = new Map<string, { readonly texts: readonly string[]; readonly context: SecureContext }>();
+
+  /** Says once what is wrong with files whose content before serves. */
+  function tell(files: string, problem: string): void {
+    if (told.get(files) === problem) return;
+    told.set(files, problem);
+    onTrouble?.({ files, problem });
+  }
 
   async function look(path: string, file: Known): Promise<string> {
     try {
@@ -59,8 +89,10 @@ export function createProbeFiles(clock: Clock = systemClock, reader: FileReader 
         file.text = await reader.read(path);
         file.version = version;
       }
+      told.delete(path);
     } catch (error) {
       if (file.version === "") throw new UserError(`cannot read ${path}: ${messageOf(error)}`, "PROBE_FILE_UNREADABLE");
+      tell(path, messageOf(error));
     } finally {
       file.lookedMs = clock.monotonicMs();
       delete file.pending;
@@ -81,27 +113,44 @@ export function createProbeFiles(clock: Clock = systemClock, reader: FileReader 
 
   return {
     async token(path) {
-      return path === undefined ? undefined : (await text(path)).trim();
+      if (path === undefined) return undefined;
+      const token = (await text(path)).trim();
+      if (/^[\x21-\x7e]+$/.test(token)) {
+        goodTokens.set(path, token);
+        return token;
+      }
+      const last = goodTokens.get(path);
+      if (last === undefined)
+        throw new UserError(`${path} holds no token of printable characters`, "PROBE_FILE_UNUSABLE");
+      tell(path, "it holds no token of printable characters");
+      return last;
     },
 
     async secureContext({ ca, clientCertificate }) {
       const paths = [ca ?? "", clientCertificate?.cert ?? "", clientCertificate?.key ?? ""];
       const texts = await Promise.all(paths.map((path) => (path === "" ? "" : text(path))));
       const key = JSON.stringify(paths);
+      const named = paths.filter((path) => path !== "").join(", ");
       const last = contexts.get(key);
       if (last?.texts.every((old, index) => old === texts[index])) return last.context;
       const [caText = "", cert = "", keyText = ""] = texts;
       try {
         if (ca !== undefined) checkAuthorities(caText);
+        // Node takes an empty text for none, and would show no certificate.
+        if (clientCertificate !== undefined && (cert.trim() === "" || keyText.trim() === ""))
+          throw new RangeError("the client's certificate or its key is empty");
         const context = createSecureContext({
           ...(ca === undefined ? {} : { ca: caText }),
           ...(clientCertificate === undefined ? {} : { cert, key: keyText }),
         });
         contexts.set(key, { texts, context });
+        told.delete(named);
         return context;
       } catch (error) {
-        if (last !== undefined) return last.context;
-        const named = paths.filter((path) => path !== "").join(", ");
+        if (last !== undefined) {
+          tell(named, messageOf(error));
+          return last.context;
+        }
         throw new UserError(`cannot use ${named}: ${messageOf(error)}`, "PROBE_FILE_UNUSABLE");
       }
     },

@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { HttpsProbeConfig } from "../../../src/config/config.js";
 import { createAuthority, type IssuedCertificate } from "../../../src/demo/certificates.js";
-import { createProbeFiles, type FileReader, systemFiles } from "../../../src/health/probes/files.js";
+import {
+  createProbeFiles,
+  type FileReader,
+  type ProbeFileTrouble,
+  systemFiles,
+} from "../../../src/health/probes/files.js";
 import { createFakeClock } from "../../support/fake-clock.js";
 import { temporaryFolder } from "../../support/temp.js";
 
@@ -37,7 +42,9 @@ function harness(files: Record<string, string>) {
     },
   };
   const clock = createFakeClock();
-  return { clock, counts, files, probeFiles: createProbeFiles(clock, reader) };
+  const troubles: ProbeFileTrouble[] = [];
+  const probeFiles = createProbeFiles(clock, reader, (trouble) => troubles.push(trouble));
+  return { clock, counts, files, troubles, probeFiles };
 }
 
 const https = (more: Partial<HttpsProbeConfig>): HttpsProbeConfig => ({
@@ -51,6 +58,15 @@ const https = (more: Partial<HttpsProbeConfig>): HttpsProbeConfig => ({
 });
 
 describe("a token", () => {
+  test.each(["", "\u0000\u0001", "two words"])("that becomes %j is that of before, and that is told", async (text) => {
+    const { probeFiles, files, clock, troubles } = harness({ t: "s3cret" });
+    expect(await probeFiles.token("t")).toBe("s3cret");
+    files.t = text;
+    await clock.advance(1000);
+    expect(await probeFiles.token("t")).toBe("s3cret");
+    expect(troubles).toEqual([{ files: "t", problem: "it holds no token of printable characters" }]);
+  });
+
   test("is absent without a file, and trimmed", async () => {
     const { probeFiles } = harness({ t: " s3cret\n" });
     expect(await probeFiles.token(undefined)).toBeUndefined();
@@ -130,6 +146,17 @@ describe("a TLS context", () => {
     files.ca = text();
     await clock.advance(1000);
     expect(await probeFiles.secureContext(https({ ca: "ca" }))).toBe(good);
+  });
+
+  test("is made from what was there before when the client's key becomes empty, and that is told once", async () => {
+    const { probeFiles, files, clock, troubles } = harness({ ca: caPem, crt: one.certPem, key: one.keyPem });
+    const good = await probeFiles.secureContext(https(paths));
+    files.key = "";
+    for (let probe = 0; probe < 3; probe += 1) {
+      await clock.advance(1000);
+      expect(await probeFiles.secureContext(https(paths))).toBe(good);
+    }
+    expect(troubles).toEqual([{ files: "ca, crt, key", problem: "the client's certificate or its key is empty" }]);
   });
 
   test("needs no file", async () => {
