@@ -21,7 +21,8 @@ export const MANY_ZONES = 10_000;
 
 /**
  * Lanes by group. `server` is a key of SERVERS; `queries` a kind of QUERY_KINDS; `load` more arguments for load.c;
- * `changes`, a second, are made meanwhile, `watch` times them; `zones` are served, and asked uniformly.
+ * `changes`, a second, are made meanwhile, `watch` times them; `zones` are served, and asked uniformly; `options` are
+ * more lines of livezone's main file.
  */
 export const GROUPS = {
   a: {

@@ -29,12 +29,12 @@ const CHANGES_AFTER_S = 0.2;
 const MEMORY_S = 2;
 
 /** Compiles the C programs and opens what servers probe. `folder` is for all files; `cleanUp` ends and forgets all. */
-export async function createBench({ folder, seconds, livezoneCommand }) {
+export async function createBench({ folder, seconds, livezoneCommand, otherCheckout }) {
   const cleanups = [];
   // This program does nothing while it measures: no collecting of garbage because it is idle, either.
   setFlagsFromString("--no-memory-reducer");
   const load = compile(folder, "load");
-  const context = { echo: compile(folder, "echo"), livezoneCommand };
+  const context = { echo: compile(folder, "echo"), livezoneCommand, otherCheckout };
   context.targetPort = await listenForProbes(cleanups);
   for (const kind of Object.keys(QUERY_KINDS)) writeQueries(folder, kind, QUERY_KINDS[kind](NAME));
   writeQueries(folder, "demo", QUERY_KINDS.a(DEMO_NAME));
@@ -64,9 +64,9 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
   async function startServers(lanes) {
     const started = new Map();
     const servers = {};
-    for (const [lane, { server: name, zones = 1, queries }] of Object.entries(lanes)) {
-      const key = `${name}-${zones}`;
-      if (!started.has(key)) started.set(key, await start(name, zones));
+    for (const [lane, { server: name, zones = 1, queries, options }] of Object.entries(lanes)) {
+      const key = `${name}-${zones}-${options}`;
+      if (!started.has(key)) started.set(key, await start(name, { zones, options }));
       const server = started.get(key);
       if (server !== undefined) servers[lane] = server;
       if (queries === "zones") {
@@ -78,10 +78,10 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
   }
 
   /** Another port is tried where one turns out to be taken: other programs take ports, too. */
-  async function start(name, zones) {
+  async function start(name, what) {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const server = await startOnce(name, zones);
+        const server = await startOnce(name, what);
         if (server === undefined) console.error(`bench: ${name} is not installed and is left out`);
         return server;
       } catch (error) {
@@ -91,8 +91,8 @@ export async function createBench({ folder, seconds, livezoneCommand }) {
     }
   }
 
-  async function startOnce(name, zones) {
-    const own = { ...context, zones, folder: mkdtempSync(join(folder, `${name}-`)), port: await freePort() };
+  async function startOnce(name, what) {
+    const own = { ...context, ...what, folder: mkdtempSync(join(folder, `${name}-`)), port: await freePort() };
     cleanups.push(() => rmSync(own.folder, { recursive: true, force: true }));
     const isDemo = name === "demo";
     if (isDemo) {

@@ -46,7 +46,7 @@ function find(program) {
 const DRIVER = join(root, "bench/driver.mjs");
 
 /** livezone's configuration; the path of its main file. */
-export function writeLivezone({ folder, port, zones }) {
+export function writeLivezone({ folder, port, zones, options = "" }) {
   const zone = (name) => `zone: ${name}
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }
@@ -59,7 +59,7 @@ endpoints:
     targets: { cp1: ${ADDRESSES[0]}, cp2: ${ADDRESSES[1]}, cp3: ${ADDRESSES[2]} }
 `;
   write(folder, {
-    "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nworkers: 1\nlog: { level: warn }\nzones: ["zones/*.yaml"]\n`,
+    "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nworkers: 1\nlog: { level: warn }\nzones: ["zones/*.yaml"]\n${options}\n`,
     ...Object.fromEntries(zoneNames(zones).map((name) => [`zones/${name}.yaml`, zone(name)])),
   });
   return join(folder, "livezone.yaml");
@@ -67,7 +67,7 @@ endpoints:
 
 /**
  * Each server: `program` to look for, and `prepare`, which writes its files and gives its arguments.
- * `context`: { folder, port, zones, targetPort, echo, livezoneCommand, configFile }. `isDriven`: has an IPC channel;
+ * `context`: { folder, port, zones, options, targetPort, echo, livezoneCommand, otherCheckout, configFile }. `isDriven`: has an IPC channel;
  * `isTold`: reads its input.
  */
 export const SERVERS = {
@@ -88,6 +88,11 @@ export const SERVERS = {
       "--config",
       context.configFile ?? writeLivezone(context),
     ],
+  },
+  /** The build of another checkout. */
+  other: {
+    program: () => process.execPath,
+    prepare: (context) => [join(context.otherCheckout, "dist/main.js"), "serve", "--config", writeLivezone(context)],
   },
   /** The same without the native part. */
   dgram: {

@@ -1,5 +1,5 @@
 import { encodeQuery } from "../support/dns-message.js";
-import { pick, seededRandom } from "./random.js";
+import { pick, seededRandom } from "../support/random.js";
 import { masterFile, ZONE_NAME } from "./zone.js";
 
 /** One generated question and how it is sent. */

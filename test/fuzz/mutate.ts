@@ -1,5 +1,5 @@
-import { pick } from "../differential/random.js";
 import { type DnsQuestion, encodeQuery } from "../support/dns-message.js";
+import { pick } from "../support/random.js";
 
 const ZONE = "k8s.example.test";
 

@@ -6,9 +6,8 @@ import { createFastResponder, NOT_FAST } from "../../src/query/fast.js";
 import { createReadyMade } from "../../src/query/packet-cache.js";
 import { createBuffers } from "../../src/transport/batch/buffers.js";
 import { type ServedZone, serveSketch } from "../answers/serve.js";
-import { seededRandom } from "../differential/random.js";
 import { type DnsMessage, encodeQuery, parseMessage } from "../support/dns-message.js";
-import { memoryInUse } from "./memory.js";
+import { seededRandom } from "../support/random.js";
 import { mutate, plainSeeds, seeds } from "./mutate.js";
 import { SKETCH } from "./zone.js";
 
@@ -45,31 +44,13 @@ function checkReply(query: Buffer, reply: Buffer): void {
   if (broken.length > 0) throw new Error(`${broken.join(", ")}: ${query.toString("hex")} → ${reply.toString("hex")}`);
 }
 
-/** Milliseconds that no packet may take. */
-const SLOW_MS = 10;
-
-/** Sends a packet. @throws Error if it keeps the processor for longer than {@link SLOW_MS}, each of four times */
-function timed(served: ServedZone, query: Buffer): Buffer | undefined {
-  const started = performance.now();
-  const reply = served.askRaw(query);
-  if (performance.now() - started < SLOW_MS) return reply;
-  // Or others had the processor: what counts is the time that it was ours. Garbage is collected in it, too.
-  for (let attempt = 0; attempt < 4; attempt += 1) {
-    const before = process.cpuUsage();
-    served.askRaw(query);
-    const { user, system } = process.cpuUsage(before);
-    if (user + system < SLOW_MS * 1_000) return reply;
-  }
-  throw new Error(`${query.toString("hex")} takes longer than ${SLOW_MS} ms`);
-}
-
 function checkControl(served: ServedZone): void {
   const { answers } = served.ask({ name: "api.k8s.example.test" });
   if (answers.length !== 3) throw new Error("a control query went wrong");
 }
 
 describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
-  test("no crash, no malformed or oversized reply, every control query answered, memory flat", { timeout: 0 }, () => {
+  test("no crash, no malformed or oversized reply, every control query answered", { timeout: 0 }, () => {
     const random = seededRandom(SEED);
     const served = serveSketch(SKETCH);
     const corpus = seeds(random, 500);
@@ -77,7 +58,7 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
     const run = (packets: number): void => {
       for (let i = 0; i < packets; i += 1) {
         const query = mutate(random, corpus);
-        const reply = timed(served, query);
+        const reply = served.askRaw(query);
         if (reply !== undefined) {
           checkReply(query, reply);
           answered += 1;
@@ -85,13 +66,7 @@ describe(`${PACKETS} mutated packets from seed ${SEED}`, () => {
         if (i % 1_000 === 0) checkControl(served);
       }
     };
-    run(PACKETS / 10);
-    const before = memoryInUse();
-    run(PACKETS - PACKETS / 10);
-    const grown = memoryInUse() - before;
-    if (process.env.LIVEZONE_FUZZ_PACKETS)
-      console.log(`memory grew by ${grown} octets, ${answered} packets were answered`);
-    expect(grown).toBeLessThan(1 << 20);
+    run(PACKETS);
     // Most must get past the first checks, or the rest is not tested.
     expect(answered / PACKETS).toBeGreaterThan(0.5);
   });

@@ -1,12 +1,11 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { pick, seededRandom } from "../differential/random.js";
 import { ask } from "../support/dns-client.js";
 import { type RunningLivezone, startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
+import { pick, seededRandom } from "../support/random.js";
 import { frame } from "../transport/harness.js";
 import { mutate, seeds } from "./mutate.js";
 import { SKETCH } from "./zone.js";
@@ -20,9 +19,6 @@ const BURST = 100;
 
 /** Messages on one TCP connection. */
 const PER_CONNECTION = 20;
-
-/** Growth allowed, in octets: what a JavaScript engine settles at varies by some tens of megabytes. */
-const GROWTH = 64 << 20;
 
 async function start(): Promise<{ livezone: RunningLivezone; server: string; port: number }> {
   const port = await freePort();
@@ -42,12 +38,7 @@ async function start(): Promise<{ livezone: RunningLivezone; server: string; por
   return { livezone: await startLivezone({ files }), server: "127.0.0.1", port };
 }
 
-/** Resident memory of a process, in octets. */
-function residentOctets(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
-}
-
-test(`${PACKETS} mutated packets over UDP: every control query answered, memory flat`, { timeout: 0 }, async () => {
+test(`${PACKETS} mutated packets over UDP: every control query answered`, { timeout: 0 }, async () => {
   const to = await start();
   const random = seededRandom(SEED);
   const corpus = seeds(random, 500);
@@ -56,21 +47,17 @@ test(`${PACKETS} mutated packets over UDP: every control query answered, memory 
   socket.on("error", () => {});
   socket.connect(to.port, to.server);
   await once(socket, "connect");
-  let settled = 0;
   for (let sent = 0; sent < PACKETS; sent += BURST) {
     for (let i = 0; i < BURST; i += 1) socket.send(mutate(random, corpus));
     expect((await ask({ ...to, name: "api.k8s.example.test" })).answers).toHaveLength(3);
-    if (settled === 0 && sent >= PACKETS / 4) settled = residentOctets(to.livezone.pid);
   }
   socket.close();
-  expect(residentOctets(to.livezone.pid) - settled).toBeLessThan(GROWTH);
 });
 
 test(`${PACKETS / 10} mutated messages over TCP, some with wrong lengths: likewise`, { timeout: 0 }, async () => {
   const to = await start();
   const random = seededRandom(SEED + 1);
   const corpus = seeds(random, 500);
-  let settled = 0;
   for (let sent = 0; sent < PACKETS / 10; sent += PER_CONNECTION) {
     const socket = connect(to.port, to.server);
     socket.on("error", () => {});
@@ -87,7 +74,5 @@ test(`${PACKETS / 10} mutated messages over TCP, some with wrong lengths: likewi
     expect((await ask({ ...to, transport: "tcp", name: "api.k8s.example.test" })).answers).toHaveLength(3);
     socket.destroy();
     await closed;
-    if (settled === 0 && sent >= PACKETS / 40) settled = residentOctets(to.livezone.pid);
   }
-  expect(residentOctets(to.livezone.pid) - settled).toBeLessThan(GROWTH);
 });

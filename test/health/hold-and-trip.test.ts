@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decideAnswerable } from "../../src/health/answerable.js";
+import { advanceUntil } from "../support/fake-clock.js";
 import { endpoints, HANG, HTTPS, monitorHarness, OK, REFUSED } from "./monitor-harness.js";
 
 describe("a tripwire that breaks", () => {
@@ -37,7 +38,7 @@ describe("a tripwire that breaks", () => {
     behave({ class: "ok", tookMs: 1000 }, "cp1");
     const made = () => probes.filter(({ address }) => address === "cp1-address").length;
     const before = made();
-    while (made() === before) await advance(10);
+    await advanceUntil(advance, () => made() > before);
     trip("cp1");
     behave(REFUSED, "cp1");
     await advance(1000 + 1 + 200 + 10);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { advanceUntil } from "../support/fake-clock.js";
 import { endpoints, HANG, HTTPS, monitorHarness, NO_ROUTE, OK, REFUSED } from "./monitor-harness.js";
 
 const TWO = { api: ["cp1", "cp2"], other: ["x1", "x2"] };
@@ -174,7 +175,7 @@ describe("a process that does not get to run", () => {
     standStill(1500);
     const made = probes.length;
     behave(OK, "cp1");
-    while (!reports.some(({ ignored }) => ignored === "stalled")) await advance(10);
+    await advanceUntil(advance, () => reports.some(({ ignored }) => ignored === "stalled"));
     await advance(0);
     expect(probes.length).toBeGreaterThan(made);
     expect(monitor.snapshot().endpoints.get("api")?.targets[0]?.addresses[0]?.last?.class).toBe("ok");
@@ -200,13 +201,13 @@ describe("a process that does not get to run", () => {
     await advance(10_000);
     behave({ class: "reset", tookMs: 5 }, "cp1");
     const failures = () => reports.filter(({ address, result }) => address === "cp1-address" && result.class !== "ok");
-    while (failures().length < 2) await advance(10);
+    await advanceUntil(advance, () => failures().length >= 2);
     standStill(3_600_000);
     await advance(300);
-    while (failures().length < 4) await advance(10);
+    await advanceUntil(advance, () => failures().length >= 4);
     // Two before the pause and two after it are not three in a row.
     expect(picture()).toBe("cp1:up cp2:up");
-    while (failures().length < 5) await advance(10);
+    await advanceUntil(advance, () => failures().length >= 5);
     await advance(0);
     expect(picture()).toBe("cp1:down cp2:up");
   });

@@ -94,6 +94,18 @@ export function createFakeClock(wallStartMs = Date.UTC(2026, 0, 1)): FakeClock {
   };
 }
 
+/**
+ * Lets time pass in steps of 10 ms until `condition` holds.
+ *
+ * @throws Error after 10 minutes of that time
+ */
+export async function advanceUntil(advance: (ms: number) => Promise<void>, condition: () => boolean): Promise<void> {
+  for (let step = 0; !condition(); step += 1) {
+    if (step === 60_000) throw new Error(`10 minutes passed in vain for ${condition}`);
+    await advance(10);
+  }
+}
+
 /** Resolves when every promise chain that could move has done so. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -79,9 +79,13 @@ async function ask(socket: Socket, message: Uint8Array, port: number, address: s
   return { octets, from };
 }
 
-/** Lets the event loop turn until `condition` holds; the test's own timeout ends it otherwise. */
+/** Lets the event loop turn until `condition` holds; fails after 20 s. */
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  const endMs = performance.now() + 20_000;
+  while (!condition()) {
+    if (performance.now() > endMs) throw new Error(`waited in vain for ${condition}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 if (!loaded.transport) console.warn(`batch transport tests skipped: ${loaded.reason}`);
@@ -193,7 +197,8 @@ native("a receiver", () => {
     await until(() => readCounters(counters).sent === 500);
     // A receiver that forgot to wait again would keep the event loop busy for good.
     let busy = 1;
-    while (busy > 0.5) {
+    for (let look = 0; busy > 0.5; look += 1) {
+      if (look === 200) throw new Error("the event loop never rests");
       const before = performance.eventLoopUtilization();
       await new Promise((resolve) => setTimeout(resolve, 50));
       busy = performance.eventLoopUtilization(before).utilization;
@@ -372,7 +377,7 @@ native("worker threads", () => {
     probe.closeFd();
     const marks = new Set<number>();
     // Each client has another port, and the kernel spreads by it; all three are met long before the test's timeout.
-    while (marks.size < 3) {
+    for (let tries = 0; marks.size < 3 && tries < 1_000; tries += 1) {
       const { octets } = await ask(await client(), Uint8Array.of(0, 1), port, "127.0.0.1");
       marks.add(octets[0] ?? 0);
     }

