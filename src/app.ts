@@ -172,7 +172,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const listeners = new AdminListeners(source, clock);
   const { known } = saved;
   const parts = { clock, log, pool, state, events, monitor, served, overrides, persistence, listeners, watch, known };
-  const lifecycle = { ...parts, ...(predecessor && { predecessor }) };
+  const savedOverrides = saved.files?.overrides.read;
+  const lifecycle = { ...parts, ...(predecessor && { predecessor }), ...(savedOverrides && { savedOverrides }) };
 
   try {
     applyConfiguration(configuration, first, policy.read(config));

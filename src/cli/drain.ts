@@ -2,10 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Command } from "commander";
 import { type Drain, drainSchema, targetDetailSchema } from "../admin/schemas.js";
 import type { AdminClient } from "../client/admin.js";
-import { UserError } from "../lib/errors.js";
+import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { askAdmin, author, openAdmin, targetPath } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
-import { formatMoment, formatTime, type Output, paletteOf, writeJson } from "./output.js";
+import { formatMoment, formatTime, type Output, paletteOf, writeError, writeJson } from "./output.js";
 import {
   asking,
   describeConsequences,
@@ -20,6 +20,9 @@ const STEP_MS = 200;
 
 /** Milliseconds between two looks whether the drain still holds. */
 const LOOK_EVERY_MS = 1_000;
+
+/** Milliseconds that a server gets to be there again. */
+const RETURN_WITHIN_MS = 60_000;
 
 interface DrainOptions extends OverrideCommandOptions {
   readonly wait?: boolean;
@@ -69,7 +72,7 @@ async function waitUntilSafe(client: AdminClient, drained: Drain, output: Output
   const { endpoint, target } = drained;
   const isShown = output?.isTTY === true;
   try {
-    for (let said = drained; ; said = await lookAgain(client, said)) {
+    for (let said = drained; ; said = await lookPatiently(client, said)) {
       if (said.safeAtMs === undefined) {
         const why = "is answered still, so there is no moment at which it is safe to stop";
         throw new UserError(`${target.id} of ${endpoint} ${why}`, "DRAIN_ANSWERED_STILL");
@@ -91,6 +94,20 @@ async function waitUntilSafe(client: AdminClient, drained: Drain, output: Output
 function progress(target: string, leftMs: number, output: Output): string {
   const seconds = Math.max(0, leftMs / 1000).toFixed(1);
   return `\r\x1b[K${paletteOf(output).warn(`${seconds} s`)} until no cache can hold ${target}`;
+}
+
+/** Looks again; a server that is just starting again, or that another one takes over from, is waited for. */
+async function lookPatiently(client: AdminClient, drained: Drain): Promise<Drain> {
+  const giveUpMs = performance.now() + RETURN_WITHIN_MS;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await lookAgain(client, drained);
+    } catch (error) {
+      if (codeOf(error) !== "ADMIN_UNREACHABLE" || performance.now() >= giveUpMs) throw error;
+      if (isFirst) writeError(`livezone: ${messageOf(error)}; waiting for it\n`);
+      await pause(LOOK_EVERY_MS);
+    }
+  }
 }
 
 async function lookAgain(client: AdminClient, drained: Drain): Promise<Drain> {

@@ -140,6 +140,20 @@ export class OverrideStore {
     });
   }
 
+  /**
+   * Takes over what another process has saved meanwhile: every difference comes true as a change by its author. Nothing is
+   * saved, since it is saved already.
+   */
+  adopt(entries: readonly OverrideEntry[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const next = new Map(entries.filter((entry) => !this.#isExpired(entry)).map((entry) => [keyOf(entry), entry]));
+      const changes = differences(this.#entries, next);
+      this.#entries = next;
+      this.#planExpiry();
+      for (const change of changes) this.#options.onChange(change);
+    });
+  }
+
   /** Ends the timers, once requests under way are done. Nothing expires any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -191,6 +205,20 @@ export class OverrideStore {
     this.#planExpiry();
     onChange(change);
   }
+}
+
+/** What has to happen for `before` to become `after`. */
+function differences(
+  before: ReadonlyMap<string, OverrideEntry>,
+  after: ReadonlyMap<string, OverrideEntry>,
+): OverrideChange[] {
+  const set = [...after].filter(([key, entry]) => JSON.stringify(before.get(key)) !== JSON.stringify(entry));
+  const gone = [...before].filter(([key]) => !after.has(key));
+  return [
+    ...set.map(([, entry]): OverrideChange => ({ action: "set", entry, actor: actorOf(entry) })),
+    // Who cleared it only the other process knew.
+    ...gone.map(([, entry]): OverrideChange => ({ action: "cleared", entry, actor: { origin: entry.origin } })),
+  ];
 }
 
 /** @throws UserError if whoever asked is not there any more */

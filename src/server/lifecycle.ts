@@ -3,12 +3,11 @@ import type { OverrideStore } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";
 import { VERSION } from "../lib/version.js";
-import type { AdminListeners } from "./admin-listeners.js";
 import type { ConfigWatch } from "./config-watcher.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { HealthPersistence, KnownBefore } from "./persistence.js";
-import { type Predecessor, type TakeoverParts, takeOver } from "./takeover.js";
+import { type Predecessor, type TakingOver, takeOver } from "./takeover.js";
 
 /** Milliseconds until queries are answered even if some target has no result yet. */
 const FIRST_ROUND_LIMIT_MS = 3_000;
@@ -17,13 +16,12 @@ const FIRST_ROUND_LIMIT_MS = 3_000;
 export const DRAIN_MS = 3_000;
 
 /** What is started and stopped. */
-export interface LifecycleParts extends TakeoverParts {
+export interface LifecycleParts extends TakingOver {
   readonly events: ServerEvents;
   readonly monitor: HealthMonitor;
   readonly served: ServedEndpoints;
   readonly overrides: OverrideStore;
   readonly persistence: HealthPersistence;
-  readonly listeners: AdminListeners;
   readonly watch: ConfigWatch;
   readonly known: KnownBefore;
   /** Absent: the port is free. */
@@ -61,14 +59,14 @@ export function logStart({ log, pool, state, listeners, served, known }: Lifecyc
 
 /** Begins to probe, and resolves when queries are answered. @throws UserError if a predecessor cannot be taken over from */
 export async function becomeReady(parts: LifecycleParts): Promise<void> {
-  const { monitor, persistence, pool, state, events, served, listeners, clock, predecessor } = parts;
+  const { monitor, persistence, pool, state, events, served, clock, predecessor } = parts;
   persistence.start();
   monitor.start();
   const isComplete = await firstRound(monitor, clock);
   if (state.isStopping) return;
   state.isReady = true;
   pool.setReady();
-  if (predecessor !== undefined) await takeOver(parts, listeners, predecessor);
+  if (predecessor !== undefined) await takeOver(parts, predecessor);
   else if (pool.hasInherited) await pool.listen(state.config.listen);
   events.publish({ type: "ready", isComplete, endpoints: [...served.endpoints.values()] });
 }

@@ -1,3 +1,4 @@
+import type { OverrideEntry, OverrideStore } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
@@ -30,15 +31,25 @@ export interface TakeoverParts {
   readonly state: ServerState;
 }
 
+/** What the successor acts on besides. */
+export interface TakingOver extends TakeoverParts {
+  readonly listeners: AdminListeners;
+  readonly overrides: Pick<OverrideStore, "adopt">;
+  /** Reads the overrides that are saved now; undefined if there are none, or the file cannot be used. */
+  readonly savedOverrides?: () => Promise<readonly OverrideEntry[] | undefined>;
+}
+
 /** Listens beside a server that then leaves, and opens the admin listeners when that has closed its own. */
 export async function takeOver(
-  { pool, state, log }: TakeoverParts,
-  listeners: AdminListeners,
+  { pool, state, log, overrides, savedOverrides, listeners }: TakingOver,
   predecessor: Predecessor,
 ): Promise<void> {
   const { listen, admin } = state.config;
   await pool.listen(listen, true);
   pool.settle((await predecessor.leave(pool.threads)) ?? pool.threads);
+  // The predecessor obeyed its operators until now.
+  const saved = await savedOverrides?.();
+  if (saved !== undefined) await overrides.adopt(saved);
   // From here on nobody else answers: whatever is wrong with the admin listeners must not end this process.
   await listeners.openPatiently(admin, PREDECESSOR_CLOSES_MS);
   log.info({ listen: pool.addresses.map(formatAddress) }, "took the port over");

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadBatch } from "../../src/transport/batch/load.js";
+import { askAt, targetRoute } from "../admin/server.js";
 import { askForAddresses } from "../support/dns-client.js";
 import { LIVEZONE_MAIN, type RunningLivezone, startLivezone } from "../support/livezone.js";
 import { loadServer } from "../support/load.js";
@@ -10,6 +11,7 @@ import { freePort } from "../support/ports.js";
 import { startProcess } from "../support/processes.js";
 import { temporaryFolder } from "../support/temp.js";
 import { waitUntil } from "../support/wait.js";
+import { startTargets } from "./targets.js";
 
 const ENDPOINT = "api.k8s.example.test";
 const { transport: native } = loadBatch();
@@ -72,6 +74,41 @@ describe.skipIf(native === undefined)("serve --takeover", () => {
       timeoutMs: 15_000,
       describe: "HTTP",
     });
+  });
+
+  test("keeps an override that was set while the successor was starting", async () => {
+    const port = await freePort();
+    const probed = await startTargets(["ready", "ready", "hold"]);
+    const folder = temporaryFolder();
+    const socket = join(folder, "admin.sock");
+    const files = (count: number) => ({
+      "livezone.yaml": `listen: ["127.0.0.1:${port}"]\nadmin: { socket: ${socket} }\nstateDir: ${join(folder, "state")}\nzones: [zone.yaml]\n`,
+      "zone.yaml": `zone: k8s.example.test
+allowSpecialAddresses: true
+nameservers: { ns1: 127.0.0.1 }
+endpoints:
+  api:
+    port: ${probed.port}
+    targets: { ${probed.targets
+      .slice(0, count)
+      .map(({ id, address }) => `${id}: ${address}`)
+      .join(", ")} }
+    probe: { type: http, interval: 20s, timeout: 20s, tripwire: false }
+`,
+    });
+    const first = await startLivezone({ files: files(2) });
+    // The third target has no result yet, so the successor waits for it.
+    const successor = await startLivezone({ files: files(3), args: ["--takeover"], awaitReady: false });
+    const { listen } = await successor.waitForLog("server started");
+    expect(listen).toEqual([`127.0.0.1:${port}`]);
+    const body = { author: "eve" };
+    const drained = await askAt({ socketPath: socket }, "POST", targetRoute("cp1", "drain"), { body });
+    expect(drained.status).toBe(200);
+    expect(await first.ended).toMatchObject({ code: 0 });
+    await successor.waitForLog("took the port over");
+    await successor.waitForLog("override set", ({ target, author }) => target === "cp1" && author === "eve");
+    const [, cp2] = probed.targets;
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: ENDPOINT })).toEqual([cp2?.address]);
   });
 
   test("without a control socket it says what is missing", async () => {

@@ -225,6 +225,28 @@ describe("the store of overrides", () => {
     expect(listed()).toEqual(["cp1 drained"]);
   });
 
+  test("adopts what another process has saved, as changes by its authors, without saving it again", async () => {
+    const { book, drain, changes, saves, listed } = harness();
+    await drain("cp1", { author: "alice" });
+    await drain("cp2", { author: "bob" });
+    const [first] = book.list();
+    const other = {
+      endpoint: ENDPOINT,
+      target: "cp3",
+      kind: "drained",
+      author: "eve",
+      origin: "operator",
+      setAtMs: 1,
+    } as const;
+    await book.adopt([...(first === undefined ? [] : [first]), other, { ...other, target: "cp4", expiresAtMs: 2 }]);
+    expect(listed()).toEqual(["cp1 drained", "cp3 drained"]);
+    expect(changes.slice(2)).toEqual([
+      { action: "set", entry: other, actor: { author: "eve", origin: "operator" } },
+      { action: "cleared", entry: expect.objectContaining({ target: "cp2" }), actor: { origin: "operator" } },
+    ]);
+    expect(saves).toHaveLength(2);
+  });
+
   test("ends overrides of targets that are not configured any more", async () => {
     const { book } = harness([
       { endpoint: "gone.example.com", target: "cp1", kind: "drained", origin: "operator", setAtMs: 0 },

@@ -225,7 +225,10 @@ describe("deploy/livezone.service", () => {
   test.skipIf(!onPath("systemd-analyze"))("is one that systemd understands, and rates as well confined", () => {
     const analyze = (...args: string[]) =>
       spawnSync("systemd-analyze", [...args, "deploy/livezone.service"], { cwd: root, encoding: "utf8" });
-    expect(analyze("verify")).toMatchObject({ status: 0, stderr: "" });
+    const verified = analyze("verify");
+    // Known from systemd 254 on; one before says that it ignores them.
+    const newer = /^.*Unknown key (?:name )?'(?:RestartSteps|RestartMaxDelaySec)' in section \S+, ignoring\.\n/gm;
+    expect({ status: verified.status, stderr: verified.stderr.replace(newer, "") }).toEqual({ status: 0, stderr: "" });
     // Tenths of systemd's exposure level: 20 is "OK", 100 an ordinary service.
     const { status, stdout } = analyze("security", "--offline=true", "--threshold=20");
     expect({ status, last: stdout.trim().split("\n").at(-1) }).toMatchObject({ status: 0 });
