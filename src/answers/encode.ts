@@ -1,151 +1,206 @@
-import { HEADER_OCTETS } from "../wire/constants.js";
-import { balancedOrders } from "./rotation.js";
+import { FLAG, HEADER_OCTETS } from "../wire/constants.js";
+import { copyOctets, copyWords } from "../wire/words.js";
+import { ordersFor, rotationsOf } from "./rotation.js";
 import { ANSWER, type AnswerTable } from "./table.js";
 
-/** Above this many records the balanced orders would take more memory than they are worth: they are rotated. */
-const MAX_BALANCED = 64;
+/** Where a reply is written: octets from `at` on, and the same memory by words where it has such a view. */
+export interface ReplyPlace {
+  octets: Uint8Array;
+  /** `NO_WORDS` without one. */
+  words: Int32Array;
+  at: number;
+}
 
-/** Balanced orders by number of records, made when first needed. */
-const ORDERS: (Uint8Array | undefined)[] = Array.from({ length: MAX_BALANCED + 1 });
+/** The target of a compression pointer: its lower 14 bits (RFC 1035 §4.1.4). */
+const POINTER_MASK = 0x3fff;
 
 /**
- * Writes a compiled answer into a reply whose header and question stand already: flags, counts and body, with the
- * serial of the moment, the pointers moved and the addresses in the next order.
+ * Writes a compiled answer into a reply whose id and question stand already: flags, counts and body, with the serial
+ * of the moment, the pointers moved and the addresses in the rotation that is due.
  *
  * @param answer offset in `table.answers`, from {@link AnswerTable.find}
- * @param reply holds the reply from `start` on, with room for `room` octets there
  * @param nameLength octets of the question's name, root label included
  * @param requestFlags bits of the request to copy (RD)
  * @param room octets the reply may take, what follows the body (OPT) already taken off
- * @returns the offset from `start` of the end of the body; if it does not fit even without its optional additional data, the end of the
- *   question, with TC set and no records: a whole RRset or none (RFC 2181 §9)
+ * @returns octets of the reply so far; if the answer does not fit even without its optional additional data, those of
+ *   header and question, with TC set and no records: a whole RRset or none (RFC 2181 §9)
  */
-export function patchAnswer(
+export function encodeAnswer(
   table: AnswerTable,
   answer: number,
-  reply: Uint8Array,
-  start: number,
+  reply: ReplyPlace,
   nameLength: number,
   requestFlags: number,
   room: number,
 ): number {
-  const { answers, octets } = table;
+  const { answers } = table;
+  const { octets, words } = reply;
   const questionEnd = HEADER_OCTETS + nameLength + 4;
-  const at = start + questionEnd;
-  const bodyAt = answers[answer + ANSWER.bodyAt] as number;
-  const rotationCount = answers[answer + ANSWER.rotationCount] as number;
+  const at = reply.at + questionEnd;
+  const flags = (answers[answer + ANSWER.flags] as number) | requestFlags | FLAG.QR;
+  const rotating = answers[answer + ANSWER.rotationCount] as number;
+  // Records of the rotated block that are not sent, and their octets.
+  const unsent = rotating - (answers[answer + ANSWER.rotationSent] as number);
+  const cut = unsent * (answers[answer + ANSWER.rotationStride] as number);
   let length = answers[answer + ANSWER.bodyLength] as number;
-  let answerCount = answers[answer + ANSWER.answerCount] as number;
   let additionalCount = answers[answer + ANSWER.additionalCount] as number;
-  let flags = (answers[answer + ANSWER.flags] as number) | requestFlags | 0x8000;
-  if (rotationCount > 0) {
-    const left = rotationCount - (answers[answer + ANSWER.rotationSent] as number);
-    answerCount -= left;
-    length -= left * (answers[answer + ANSWER.rotationStride] as number);
-  }
-  if (questionEnd + length > room) {
+  if (questionEnd + length - cut > room) {
     length = answers[answer + ANSWER.requiredLength] as number;
     additionalCount = answers[answer + ANSWER.requiredAdditional] as number;
-    if (questionEnd + length > room || rotationCount > 0) {
-      flags |= 0x0200;
-      writeHeader(reply, start, flags, 0, 0, 0);
+    if (questionEnd + length - cut > room) {
+      writeHeader(octets, reply.at, flags | FLAG.TC, 0, 0, 0);
       return questionEnd;
     }
   }
-  writeHeader(reply, start, flags, answerCount, answers[answer + ANSWER.authorityCount] as number, additionalCount);
-
-  if (rotationCount > 1) {
-    writeRotated(table, answer, reply, at);
+  const answerCount = (answers[answer + ANSWER.answerCount] as number) - unsent;
+  writeHeader(octets, reply.at, flags, answerCount, answers[answer + ANSWER.authorityCount] as number, additionalCount);
+  if (rotating > 1) {
+    writeRotated(table, answer, reply, at, length, cut);
   } else {
-    for (let i = 0; i < length; i += 1) reply[at + i] = octets[bodyAt + i] as number;
+    const bodyAt = answers[answer + ANSWER.bodyAt] as number;
+    copyOctets(table.octets, table.words, bodyAt, octets, words, at, length);
   }
-  const serialAt = answers[answer + ANSWER.serialAt] as number;
-  if (serialAt >= 0 && serialAt < length) {
-    const serial = table.serials[answers[answer + ANSWER.zone] as number] as number;
-    reply[at + serialAt] = serial >>> 24;
-    reply[at + serialAt + 1] = serial >>> 16;
-    reply[at + serialAt + 2] = serial >>> 8;
-    reply[at + serialAt + 3] = serial;
-  }
-  movePointers(table, answer, reply, at, length, nameLength);
-  return questionEnd + length;
+  writeSerial(table, answer, octets, at, length, cut);
+  movePointers(table, answer, octets, at, length, cut, nameLength);
+  return questionEnd + length - cut;
 }
 
 function writeHeader(
   reply: Uint8Array,
-  start: number,
+  at: number,
   flags: number,
   answers: number,
   authorities: number,
   additionals: number,
 ): void {
-  reply[start + 2] = flags >>> 8;
-  reply[start + 3] = flags;
-  reply[start + 4] = 0;
-  reply[start + 5] = 1;
-  reply[start + 6] = answers >>> 8;
-  reply[start + 7] = answers;
-  reply[start + 8] = authorities >>> 8;
-  reply[start + 9] = authorities;
-  reply[start + 10] = additionals >>> 8;
-  reply[start + 11] = additionals;
+  reply[at + 2] = flags >>> 8;
+  reply[at + 3] = flags;
+  reply[at + 4] = 0;
+  reply[at + 5] = 1;
+  reply[at + 6] = answers >>> 8;
+  reply[at + 7] = answers;
+  reply[at + 8] = authorities >>> 8;
+  reply[at + 9] = authorities;
+  reply[at + 10] = additionals >>> 8;
+  reply[at + 11] = additionals;
 }
 
-/** Adds to every listed pointer what the question's name is longer than the one compiled for. */
+/** Offset in `body` of the end of the rotated block; 0 without one. */
+function blockEnd({ answers }: AnswerTable, answer: number): number {
+  const count = answers[answer + ANSWER.rotationCount] as number;
+  return (answers[answer + ANSWER.rotationAt] as number) + count * (answers[answer + ANSWER.rotationStride] as number);
+}
+
+/** Writes the serial of the moment, where the answer holds it within its first `length` octets. */
+function writeSerial(
+  table: AnswerTable,
+  answer: number,
+  reply: Uint8Array,
+  at: number,
+  length: number,
+  cut: number,
+): void {
+  const { answers } = table;
+  const serialAt = answers[answer + ANSWER.serialAt] as number;
+  if (serialAt < 0 || serialAt >= length) return;
+  const serial = table.serials[answers[answer + ANSWER.zone] as number] as number;
+  const to = at + serialAt - (cut > 0 && serialAt >= blockEnd(table, answer) ? cut : 0);
+  reply[to] = serial >>> 24;
+  reply[to + 1] = serial >>> 16;
+  reply[to + 2] = serial >>> 8;
+  reply[to + 3] = serial;
+}
+
+/**
+ * Adds to every listed pointer what the question's name is longer than the one compiled for, and takes off what was
+ * left out of the rotated block in front of its target.
+ */
 function movePointers(
   table: AnswerTable,
   answer: number,
   reply: Uint8Array,
   at: number,
   length: number,
+  cut: number,
   nameLength: number,
 ): void {
   const { answers, octets } = table;
   const delta = nameLength - (answers[answer + ANSWER.baseLength] as number);
-  if (delta === 0) return;
+  if (delta === 0 && cut === 0) return;
+  const end = cut === 0 ? length : blockEnd(table, answer);
+  const bodyTarget = HEADER_OCTETS + (answers[answer + ANSWER.baseLength] as number) + 4;
   const listAt = (answers[answer + ANSWER.bodyAt] as number) + (answers[answer + ANSWER.bodyLength] as number);
   const listEnd = listAt + 2 * (answers[answer + ANSWER.pointerCount] as number);
+  const sentFrom = end - cut;
   for (let i = listAt; i < listEnd; i += 2) {
     const offset = ((octets[i] as number) << 8) | (octets[i + 1] as number);
     if (offset >= length) continue;
-    const moved = (((reply[at + offset] as number) << 8) | (reply[at + offset + 1] as number)) + delta;
-    reply[at + offset] = moved >>> 8;
-    reply[at + offset + 1] = moved;
+    // Of a pointer inside the block there is one in each record that is sent, and all of them point in front of it.
+    if (offset >= sentFrom && offset < end) continue;
+    const to = at + (offset >= end ? offset - cut : offset);
+    const pointer = ((reply[to] as number) << 8) | (reply[to + 1] as number);
+    const isBehind = cut > 0 && (pointer & POINTER_MASK) - bodyTarget >= end;
+    const moved = pointer + delta - (isBehind ? cut : 0);
+    reply[to] = moved >>> 8;
+    reply[to + 1] = moved;
   }
 }
 
-/** Copies what precedes the addresses, then the addresses in the order whose turn it is. They end the answer. */
-function writeRotated(table: AnswerTable, answer: number, reply: Uint8Array, at: number): void {
-  const { answers, octets } = table;
+/** Copies what precedes the rotated block, the records of the rotation that is due, and what follows the block. */
+function writeRotated(
+  table: AnswerTable,
+  answer: number,
+  reply: ReplyPlace,
+  at: number,
+  length: number,
+  cut: number,
+): void {
+  const { answers } = table;
   const bodyAt = answers[answer + ANSWER.bodyAt] as number;
   const before = answers[answer + ANSWER.rotationAt] as number;
   const count = answers[answer + ANSWER.rotationCount] as number;
   const stride = answers[answer + ANSWER.rotationStride] as number;
   const sent = answers[answer + ANSWER.rotationSent] as number;
-  for (let i = 0; i < before; i += 1) reply[at + i] = octets[bodyAt + i] as number;
-  const orders = count <= MAX_BALANCED ? ordersOf(count) : undefined;
-  const turn = (answers[answer + ANSWER.turn] as number) % ordersIn(count);
-  answers[answer + ANSWER.turn] = turn + 1;
-  const row = orders === undefined ? turn : turn * count;
-  let to = at + before;
-  for (let i = 0; i < sent; i += 1) {
-    const index = orders === undefined ? (row + i) % count : (orders[row + i] as number);
-    const from = bodyAt + before + index * stride;
-    for (let j = 0; j < stride; j += 1) reply[to + j] = octets[from + j] as number;
-    to += stride;
+  const rotation = (answers[answer + ANSWER.nextRotation] as number) % rotationsOf(count, sent);
+  answers[answer + ANSWER.nextRotation] = rotation + 1;
+  if (before > 0) copyOctets(table.octets, table.words, bodyAt, reply.octets, reply.words, at, before);
+  copyRecords(table, bodyAt + before, reply, at + before, count, stride, sent, rotation);
+  const end = before + count * stride;
+  if (end < length) {
+    const from = bodyAt + end;
+    copyOctets(table.octets, table.words, from, reply.octets, reply.words, at + end - cut, length - end);
   }
 }
 
-/** How many orders an answer with `count` records to reorder takes in turn; 1 where there is nothing to reorder. */
-export function ordersIn(count: number): number {
-  if (count < 2) return 1;
-  return count <= MAX_BALANCED ? ordersOf(count).length / count : count;
-}
-
-function ordersOf(count: number): Uint8Array {
-  const known = ORDERS[count];
-  if (known !== undefined) return known;
-  const orders = balancedOrders(count);
-  ORDERS[count] = orders;
-  return orders;
+/**
+ * Copies `sent` of the `count` records at `from`. Where not all are sent, those of one reply are consecutive: a window
+ * that slides on by one record with every reply, and inside which the order changes.
+ */
+function copyRecords(
+  table: AnswerTable,
+  from: number,
+  reply: ReplyPlace,
+  at: number,
+  count: number,
+  stride: number,
+  sent: number,
+  rotation: number,
+): void {
+  const window = sent < count ? rotation % count : 0;
+  const orders = ordersFor(sent);
+  const perRow = orders.length === 0 ? 1 : sent;
+  const row = ((sent < count ? Math.floor(rotation / count) : rotation) * perRow) | 0;
+  const byWords = ((stride | from) & 3) === 0 && table.words.length > 0 && reply.words.length > 0;
+  let to = at;
+  for (let i = 0; i < sent; i += 1) {
+    let index = window + (orders.length === 0 ? (row + i) % sent : (orders[row + i] as number));
+    if (index >= count) index -= count;
+    const record = from + index * stride;
+    if (byWords) {
+      copyWords(table.words, record >>> 2, reply.words, to, stride >>> 2);
+    } else {
+      for (let j = 0; j < stride; j += 1) reply.octets[to + j] = table.octets[record + j] as number;
+    }
+    to += stride;
+  }
 }

@@ -1,7 +1,9 @@
 import { TYPE } from "../wire/constants.js";
 import { grown } from "../wire/growing-arrays.js";
 import type { Name } from "../wire/name.js";
+import { wordsOf } from "../wire/words.js";
 import type { CompiledAnswer, CompiledNode, CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
+import { LookupName } from "./lookup-name.js";
 
 /** Words of one answer in {@link AnswerTable.answers}. */
 export const ANSWER = {
@@ -21,8 +23,8 @@ export const ANSWER = {
   rotationCount: 12,
   rotationStride: 13,
   rotationSent: 14,
-  /** Orders used so far; wraps. */
-  turn: 15,
+  /** Number of the rotation that is sent next; the encoder wraps it. */
+  nextRotation: 15,
   zone: 16,
   /** Octets reserved at `bodyAt`. */
   capacity: 17,
@@ -44,19 +46,6 @@ const NODE = {
   words: 10,
 } as const;
 
-/** Lower case of every octet (RFC 4343 §3). Length octets, at most 63, are never letters. */
-const LOWER = Uint8Array.from({ length: 256 }, (_, octet) => (octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet));
-
-/** FNV-1a, 32 bits (RFC 9923), from the last octet to the first, so that one pass hashes every ancestor. */
-const FNV_OFFSET = 0x811c9dc5 | 0;
-const FNV_PRIME = 0x01000193;
-
-/** RFC 1035 §2.3.4. */
-const MAX_NAME_OCTETS = 255;
-
-/** More labels than this do not fit into 255 octets (RFC 1035 §2.3.4). */
-const MAX_LABELS = 128;
-
 /**
  * Every answer of every zone, packed into a few typed arrays: what a query needs is a hash, a comparison and a copy.
  *
@@ -64,8 +53,10 @@ const MAX_LABELS = 128;
  * Not shared between threads: each has its own, and applies the same updates.
  */
 export class AnswerTable {
-  /** Names (lower case, wire form), bodies and pointer lists. */
+  /** Names (lower case, wire form), bodies and pointer lists; each begins at a whole word. */
   octets = new Uint8Array(1 << 16);
+  /** The same memory by words. */
+  words = wordsOf(this.octets);
   /** {@link ANSWER}`.words` for each answer. */
   answers = new Int32Array(ANSWER.words << 8);
   /** By zone index; unsigned. */
@@ -73,10 +64,6 @@ export class AnswerTable {
 
   /** Result of {@link find}: offset in `answers`. */
   found = -1;
-  /** Result of {@link find}: whether the name itself is in the table, and not just one above it. */
-  isExact = false;
-  /** Goes up whenever an answer may have changed. */
-  version = 0;
 
   private nodes = new Int32Array(NODE.words << 8);
   private types = new Int32Array(1 << 10);
@@ -90,10 +77,7 @@ export class AnswerTable {
   private readonly zoneIndexes = new Map<Name, number>();
   private nodataAnswers: number[] = [];
   private nxdomainAnswers: number[] = [];
-  /** Offsets in the message, which may stand anywhere in a large buffer. */
-  private readonly labelStarts = new Int32Array(MAX_LABELS);
-  private readonly labelHashes = new Int32Array(MAX_LABELS);
-  private readonly nameRoom = new Uint8Array(MAX_NAME_OCTETS);
+  private readonly nameRoom = new LookupName();
 
   /** Number of zones. */
   get zoneCount(): number {
@@ -102,7 +86,6 @@ export class AnswerTable {
 
   /** Adds a zone that the table does not have yet. */
   addZone(zone: CompiledZone): void {
-    this.version += 1;
     const index = this.zoneIndexes.size;
     this.zoneIndexes.set(zone.name, index);
     if (index === this.serials.length) this.serials = grown(this.serials, index + 1);
@@ -117,7 +100,6 @@ export class AnswerTable {
   update(update: ZoneUpdate): void {
     const index = this.zoneIndexes.get(update.zone);
     if (index === undefined) return;
-    this.version += 1;
     this.serials[index] = update.serial;
     for (const named of update.nodes) this.fillNode(named, index);
     if (this.octetsWasted > this.octetsUsed >>> 1) this.compact();
@@ -126,37 +108,18 @@ export class AnswerTable {
   /**
    * Finds the answer for a question; the result stands in {@link found}.
    *
-   * @param message holds the question's name, uncompressed and valid, at `at`, `length` octets with the root label
+   * @param _site the client's site, from 0; today every answer is that of site 0
+   * @param _dnssecOk whether the client wants signatures (DO); today no answer has them
    * @returns whether the name lies in a zone of the table; if not, `found` is -1
    */
-  find(message: Uint8Array, at: number, length: number, type: number): boolean {
-    const { labelStarts, labelHashes } = this;
-    let labels = 0;
-    for (let i = at; ; ) {
-      const step = message[i] as number;
-      labelStarts[labels] = i;
-      labels += 1;
-      if (step === 0) break;
-      i += 1 + step;
-    }
-    let hash = FNV_OFFSET;
-    let next = labels - 1;
-    for (let i = at + length - 1; i >= at; i -= 1) {
-      hash = Math.imul(hash ^ (LOWER[message[i] as number] as number), FNV_PRIME);
-      if (i === labelStarts[next]) {
-        labelHashes[next] = hash;
-        next -= 1;
-      }
-    }
-    let node = this.lookUp(message, at, length, hash);
-    this.isExact = node >= 0;
+  find(name: LookupName, type: number, _site = 0, _dnssecOk = false): boolean {
+    let node = this.lookUp(name, 0);
     if (node >= 0) {
       this.found = this.answerOf(node, type);
       return true;
     }
-    for (let label = 1; label < labels; label += 1) {
-      const start = labelStarts[label] as number;
-      node = this.lookUp(message, start, at + length - start, labelHashes[label] as number);
+    for (let label = 1; label < name.labels; label += 1) {
+      node = this.lookUp(name, label);
       if (node < 0) continue;
       const below = this.nodes[node + NODE.below] as number;
       this.found = below >= 0 ? below : this.answerOf(-1 - below, type);
@@ -178,9 +141,12 @@ export class AnswerTable {
     return nodes[node + NODE.fallback] as number;
   }
 
-  /** Offset in `nodes` of a name, or -1. */
-  private lookUp(message: Uint8Array, at: number, length: number, hash: number): number {
+  /** Offset in `nodes` of the name that begins with a label, or -1. */
+  private lookUp(name: LookupName, label: number): number {
     const { buckets, nodes, mask } = this;
+    const hash = name.hashes[label] as number;
+    const start = name.starts[label] as number;
+    const length = name.length - start;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const entry = buckets[slot] as number;
       if (entry === 0) return -1;
@@ -188,18 +154,23 @@ export class AnswerTable {
       if (
         nodes[node + NODE.hash] === hash &&
         nodes[node + NODE.nameLength] === length &&
-        this.sameName(message, at, nodes[node + NODE.nameAt] as number, length)
+        this.isName(name, start, nodes[node + NODE.nameAt] as number, length)
       ) {
         return node;
       }
     }
   }
 
-  private sameName(message: Uint8Array, at: number, nameAt: number, length: number): boolean {
-    const { octets } = this;
-    for (let i = 0; i < length; i += 1) {
-      if (LOWER[message[at + i] as number] !== octets[nameAt + i]) return false;
+  private isName(name: LookupName, start: number, nameAt: number, length: number): boolean {
+    const { octets, words } = this;
+    let i = 0;
+    if (start === 0 && words.length > 0) {
+      const whole = length >>> 2;
+      const at = nameAt >>> 2;
+      for (let word = 0; word < whole; word += 1) if (name.words[word] !== words[at + word]) return false;
+      i = whole << 2;
     }
+    for (; i < length; i += 1) if (name.octets[start + i] !== octets[nameAt + i]) return false;
     return true;
   }
 
@@ -210,7 +181,8 @@ export class AnswerTable {
     const nameAt = this.reserve(name.length);
     for (let i = 0; i < name.length; i += 1) this.octets[nameAt + i] = name.charCodeAt(i);
     const { nodes } = this;
-    nodes[node + NODE.hash] = hashName(name);
+    this.nameRoom.set(name);
+    nodes[node + NODE.hash] = this.nameRoom.hashes[0] as number;
     nodes[node + NODE.nameAt] = nameAt;
     nodes[node + NODE.nameLength] = name.length;
     nodes[node + NODE.zone] = zone;
@@ -232,8 +204,8 @@ export class AnswerTable {
   }
 
   private nodeOf(name: Name): number {
-    for (let i = 0; i < name.length; i += 1) this.nameRoom[i] = name.charCodeAt(i);
-    return this.lookUp(this.nameRoom, 0, name.length, hashName(name));
+    this.nameRoom.set(name);
+    return this.lookUp(this.nameRoom, 0);
   }
 
   /** Writes the answers of a node, reusing what its former ones occupied. */
@@ -296,7 +268,7 @@ export class AnswerTable {
       this.answersUsed += ANSWER.words;
       if (this.answersUsed > this.answers.length) this.answers = grown(this.answers, this.answersUsed);
       // So that workers, siblings and restarts do not all begin with the same target.
-      this.answers[at + ANSWER.turn] = Math.floor(Math.random() * 0x10000);
+      this.answers[at + ANSWER.nextRotation] = Math.floor(Math.random() * 0x10000);
     }
     const { body, pointers, rotation } = answer;
     const needed = body.length + 2 * pointers.length;
@@ -333,8 +305,11 @@ export class AnswerTable {
 
   private reserve(length: number): number {
     const at = this.octetsUsed;
-    this.octetsUsed += length;
-    if (this.octetsUsed > this.octets.length) this.octets = grown(this.octets, this.octetsUsed);
+    this.octetsUsed += (length + 3) & ~3;
+    if (this.octetsUsed > this.octets.length) {
+      this.octets = grown(this.octets, this.octetsUsed);
+      this.words = wordsOf(this.octets);
+    }
     return at;
   }
 
@@ -342,6 +317,7 @@ export class AnswerTable {
   private compact(): void {
     const old = this.octets;
     this.octets = new Uint8Array(old.length);
+    this.words = wordsOf(this.octets);
     this.octetsUsed = 0;
     this.octetsWasted = 0;
     for (let node = 0; node < this.nodesUsed; node += NODE.words) {
@@ -365,10 +341,4 @@ export class AnswerTable {
     this.octets.set(from.subarray(at, at + length), to);
     return to;
   }
-}
-
-function hashName(name: Name): number {
-  let hash = FNV_OFFSET;
-  for (let i = name.length - 1; i >= 0; i -= 1) hash = Math.imul(hash ^ name.charCodeAt(i), FNV_PRIME);
-  return hash;
 }

@@ -1,24 +1,22 @@
+import type { ReplyPlace } from "../answers/encode.js";
 import { CLASS, FLAG, HEADER_OCTETS, TYPE } from "../wire/constants.js";
-import { lowerName, type Name, parseName } from "../wire/name.js";
-import type { Question } from "./parse.js";
+import { type Name, parseName } from "../wire/name.js";
+import type { Query } from "./decode.js";
 import type { QueryPolicy } from "./policy.js";
 
 /** Names of class CHAOS that servers answer about themselves (RFC 4892 §2, and BIND's custom before it). */
-const IDENTITY_NAMES: ReadonlySet<Name> = new Set([parseName("id.server."), parseName("hostname.bind.")]);
-const VERSION_NAMES: ReadonlySet<Name> = new Set([parseName("version.server."), parseName("version.bind.")]);
+const IDENTITY_NAMES: readonly Name[] = [parseName("id.server."), parseName("hostname.bind.")];
+const VERSION_NAMES: readonly Name[] = [parseName("version.server."), parseName("version.bind.")];
+
+/** Octets of a record with a compressed owner, and of the length of its one string, in front of the text. */
+const TEXT_AT = 13;
 
 /** What a CHAOS question is answered with; undefined if it is to be refused, as all are unless configured. */
-export function chaosText(
-  request: Uint8Array,
-  question: Question,
-  policy: QueryPolicy | undefined,
-): Uint8Array | undefined {
-  if (policy === undefined || (question.type !== TYPE.TXT && question.type !== TYPE.ANY)) return undefined;
-  if (policy.identity === undefined && policy.version === undefined) return undefined;
-  const octets = request.subarray(HEADER_OCTETS, HEADER_OCTETS + question.nameLength);
-  const name = lowerName(String.fromCharCode(...octets) as Name);
-  if (IDENTITY_NAMES.has(name)) return policy.identity;
-  return VERSION_NAMES.has(name) ? policy.version : undefined;
+export function chaosText({ type, name }: Query, policy: QueryPolicy | undefined): Uint8Array | undefined {
+  if (policy === undefined || (type !== TYPE.TXT && type !== TYPE.ANY)) return undefined;
+  for (const own of IDENTITY_NAMES) if (name.is(own)) return policy.identity;
+  for (const own of VERSION_NAMES) if (name.is(own)) return policy.version;
+  return undefined;
 }
 
 /**
@@ -26,17 +24,24 @@ export function chaosText(
  * TTL 0.
  *
  * @param text at most 255 octets
- * @param flags RD, if it was set
- * @returns the end of the reply
+ * @returns octets of the reply so far
  */
-export function writeChaos(reply: Uint8Array, question: Question, text: Uint8Array, flags: number): number {
-  const word = FLAG.QR | FLAG.AA | flags;
-  reply[2] = word >>> 8;
-  reply[3] = word & 0xff;
-  reply.set([0, 1, 0, 1, 0, 0, 0, 0], 4);
-  const at = question.end;
-  const length = text.length + 1;
-  reply.set([0xc0, HEADER_OCTETS, 0, TYPE.TXT, 0, CLASS.CH, 0, 0, 0, 0, length >>> 8, length & 0xff, text.length], at);
-  reply.set(text, at + 13);
-  return at + 13 + text.length;
+export function writeChaos({ octets, at }: ReplyPlace, query: Query, text: Uint8Array): number {
+  const flags = FLAG.QR | FLAG.AA | (query.flags & FLAG.RD);
+  octets[at + 2] = flags >>> 8;
+  octets[at + 3] = flags;
+  octets.fill(0, at + 4, at + HEADER_OCTETS);
+  octets[at + 5] = 1;
+  octets[at + 7] = 1;
+  const recordAt = at + query.questionEnd;
+  octets.fill(0, recordAt, recordAt + TEXT_AT);
+  octets[recordAt] = 0xc0;
+  octets[recordAt + 1] = HEADER_OCTETS;
+  octets[recordAt + 3] = TYPE.TXT;
+  octets[recordAt + 5] = CLASS.CH;
+  octets[recordAt + 10] = (text.length + 1) >>> 8;
+  octets[recordAt + 11] = text.length + 1;
+  octets[recordAt + 12] = text.length;
+  octets.set(text, recordAt + TEXT_AT);
+  return query.questionEnd + TEXT_AT + text.length;
 }

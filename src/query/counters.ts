@@ -4,6 +4,10 @@ import { RCODE, TYPE } from "../wire/constants.js";
 export const TRANSPORTS = ["udp", "tcp"] as const;
 export type TransportName = (typeof TRANSPORTS)[number];
 
+/** A transport as the query path names it: its place in {@link TRANSPORTS}. */
+export const TRANSPORT = { udp: 0, tcp: 1 } as const satisfies Record<TransportName, number>;
+export type TransportIndex = (typeof TRANSPORT)[TransportName];
+
 /** Query types counted by name; all others count as `other`, so that a flood of odd types makes no new series. */
 export const COUNTED_TYPES = [
   "A",
@@ -61,7 +65,7 @@ const TYPE_INDEX = Uint8Array.from({ length: TYPE.CAA + 1 }, (_, type) => {
  */
 export interface QueryCounters {
   readonly memory: SharedArrayBuffer;
-  query(transport: number, type: number): void;
+  query(transport: TransportIndex, type: number): void;
   response(rcode: number): void;
   truncated(): void;
   dropped(reason: DropReason): void;

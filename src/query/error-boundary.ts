@@ -1,6 +1,4 @@
 import { FLAG, HEADER_OCTETS, RCODE } from "../wire/constants.js";
-import type { QueryCounters } from "./counters.js";
-import type { Respond } from "./respond.js";
 
 /** A query that a defect of livezone kept from being answered. */
 export interface QueryDefect {
@@ -42,30 +40,28 @@ export function createDefectReporter(report: (defect: QueryDefect) => void, mono
   };
 }
 
-/** Keeps a query that makes the responder throw from doing more harm than one SERVFAIL. */
-export function isolate(respond: Respond, counters: QueryCounters, onDefect: DefectReporter): Respond {
-  return (request, length, reply, transport, client) => {
-    try {
-      return respond(request, length, reply, transport, client);
-    } catch (error) {
-      onDefect(error, request.subarray(0, length));
-      counters.response(RCODE.SERVFAIL);
-      return serverFailure(request, length, reply);
-    }
-  };
-}
-
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** SERVFAIL without a question: what the query holds is not trusted any further. */
-function serverFailure(request: Uint8Array, length: number, reply: Uint8Array): number {
+/**
+ * Writes SERVFAIL without a question: what a query holds that made livezone fail is not trusted any further.
+ *
+ * @param at where the query begins in `request`; `length` octets
+ * @returns octets of the reply; 0 for what has no header
+ */
+export function writeServerFailure(
+  request: Uint8Array,
+  at: number,
+  length: number,
+  reply: Uint8Array,
+  replyAt: number,
+): number {
   if (length < HEADER_OCTETS) return 0;
-  reply.fill(0, 0, HEADER_OCTETS);
-  reply[0] = request[0] as number;
-  reply[1] = request[1] as number;
-  reply[2] = (FLAG.QR >>> 8) | ((request[2] as number) & 0x79);
-  reply[3] = RCODE.SERVFAIL;
+  reply.fill(0, replyAt, replyAt + HEADER_OCTETS);
+  reply[replyAt] = request[at] as number;
+  reply[replyAt + 1] = request[at + 1] as number;
+  reply[replyAt + 2] = (FLAG.QR >>> 8) | ((request[at + 2] as number) & 0x79);
+  reply[replyAt + 3] = RCODE.SERVFAIL;
   return HEADER_OCTETS;
 }

@@ -1,50 +1,258 @@
-import { patchAnswer } from "../answers/encode.js";
+import { encodeAnswer, type ReplyPlace } from "../answers/encode.js";
 import type { AnswerTable } from "../answers/table.js";
-import {
-  CLASS,
-  EXTENDED_ERROR,
-  FLAG,
-  HEADER_OCTETS,
-  MAX_TCP_MESSAGE_OCTETS,
-  MAX_UDP_REPLY_OCTETS,
-  OPCODE,
-  PLAIN_UDP_OCTETS,
-  RCODE,
-  TYPE,
-} from "../wire/constants.js";
+import { CLASS, EXTENDED_ERROR, FLAG, HEADER_OCTETS, RCODE, TYPE } from "../wire/constants.js";
+import { copyOctets, NO_WORDS, WordViews } from "../wire/words.js";
 import { isWithinPrefixes } from "./access-list.js";
 import { chaosText, writeChaos } from "./chaos.js";
 import type { Client } from "./client.js";
 import { CLIENT_COOKIE_OCTETS, isCookieLength } from "./cookies.js";
-import { type QueryCounters, TRANSPORTS, type TransportName } from "./counters.js";
-import { createReplyOpt, ERROR_OPTION_OCTETS } from "./edns.js";
-import { parseEdns, parseQuestion, type QueryEdns, type Question } from "./parse.js";
+import { type QueryCounters, TRANSPORT, type TransportIndex } from "./counters.js";
+import { decode, isQueryOperation, Query, u16 } from "./decode.js";
+import { ERROR_OPTION_OCTETS, ReplyOpt } from "./edns.js";
+import { type DefectReporter, writeServerFailure } from "./error-boundary.js";
+import type { ErrorRateLimit } from "./error-rate-limit.js";
 import type { QueryPolicy } from "./policy.js";
+import { replyLimit } from "./reply-size.js";
 
-/** What the responder works on; the table is replaced as a whole on reload. */
+/** What the responder works on. */
 export interface ResponderState {
   table: AnswerTable;
   /** Until then queries are met with silence, so that a resolver asks the sibling server at once. */
   ready: boolean;
-  /** Absent: everyone is answered, without limit, cookies or a word about the server; likewise replaced on reload. */
+  /** Absent: everyone is answered, without limit, cookies or a word about the server; replaced on reload. */
   policy?: QueryPolicy;
+  /** The site of a client, from 0, by which its answers are chosen. Absent: everyone is at site 0. */
+  siteOf?: (client: Client) => number;
+}
+
+/** What a responder may be given besides its state. */
+export interface ResponderOptions {
+  /** Takes what a defect threw, and the query is SERVFAIL. Absent: it is thrown on. */
+  readonly onDefect?: DefectReporter;
+  /** Absent: every malformed message is told so. */
+  readonly errorLimit?: ErrorRateLimit;
 }
 
 /**
- * Answers one message.
+ * Answers one message. Allocates nothing. It is fastest where both buffers begin and end at whole 32-bit words, `at`
+ * and `replyAt` too, and a thread has no more than four of them; the octets are the same in any case.
  *
- * @param request holds the message in its first `length` octets
- * @param reply where the reply is written; room for 65 535 octets over TCP, 1232 over UDP
+ * @param request holds the message in `length` octets from `at` on
+ * @param reply room from `replyAt` on: for 65 535 octets over TCP, 1232 over UDP, up to the next whole word. What stands
+ *   behind the reply is then undefined
  * @param client who sent it
  * @returns octets of the reply, 0 for none
  */
 export type Respond = (
   request: Uint8Array,
+  at: number,
   length: number,
   reply: Uint8Array,
-  transport: TransportName,
+  replyAt: number,
+  transport: TransportIndex,
   client: Client,
 ) => number;
+
+/** Builds the responder of a thread: the ordered list of refusals, then the answer, then the limits. */
+export function createResponder(
+  state: ResponderState,
+  counters: QueryCounters,
+  options: ResponderOptions = {},
+): Respond {
+  const responder = new Responder(state, counters, options);
+  return (request, at, length, reply, replyAt, transport, client) => {
+    try {
+      return responder.respond(request, at, length, reply, replyAt, transport, client);
+    } catch (error) {
+      if (options.onDefect === undefined) throw error;
+      options.onDefect(error, request.subarray(at, at + length));
+      counters.response(RCODE.SERVFAIL);
+      return writeServerFailure(request, at, length, reply, replyAt);
+    }
+  };
+}
+
+class Responder {
+  private readonly query = new Query();
+  private readonly opt = new ReplyOpt();
+  private readonly reply: ReplyPlace = { octets: new Uint8Array(0), words: NO_WORDS, at: 0 };
+  private readonly views = new WordViews();
+
+  constructor(
+    private readonly state: ResponderState,
+    private readonly counters: QueryCounters,
+    private readonly options: ResponderOptions,
+  ) {}
+
+  respond(
+    request: Uint8Array,
+    at: number,
+    length: number,
+    reply: Uint8Array,
+    replyAt: number,
+    transport: TransportIndex,
+    client: Client,
+  ): number {
+    const { query, counters, views } = this;
+    if (length < HEADER_OCTETS) return this.drop("short");
+    const flags = u16(request, at + 2);
+    if ((flags & FLAG.QR) !== 0) return this.drop("response");
+    reply[replyAt] = request[at] as number;
+    reply[replyAt + 1] = request[at + 1] as number;
+    query.message = request;
+    query.words = views.of(request);
+    query.at = at;
+    query.length = length;
+    query.transport = transport;
+    query.client = client;
+    query.flags = flags;
+    this.reply.octets = reply;
+    // With both at whole words, a copy of the question moves no octet within its word.
+    this.reply.words = (replyAt & 3) === 0 ? views.of(reply) : NO_WORDS;
+    this.reply.at = replyAt;
+    const isWellFormed = decode(query);
+    if (query.hasEdns) this.opt.prepare(query, this.state.policy);
+    if (isWellFormed && query.hasQuestion && isQueryOperation(query)) counters.query(transport, query.type);
+    return this.limitErrors(this.limitRate(this.refuseOrAnswer(isWellFormed)));
+  }
+
+  /** The list of refusals, in their order, and the answer for what passes it. */
+  private refuseOrAnswer(isWellFormed: boolean): number {
+    const { query, state } = this;
+    const isQuery = isQueryOperation(query);
+    // Of an operation that is not known here the form is not known either.
+    if (!isWellFormed) return this.refuse(isQuery ? RCODE.FORMERR : RCODE.NOTIMP);
+    if (!query.hasQuestion) return isQuery ? this.exchangeCookie() : this.refuse(RCODE.NOTIMP);
+    if (!this.isAllowed()) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.PROHIBITED);
+    if (query.hasEdns && query.ednsVersion > 0) return this.refuse(RCODE.BADVERS);
+    if (!isQuery) return this.refuse(RCODE.NOTIMP, EXTENDED_ERROR.NOT_SUPPORTED);
+    if (query.answerRecords !== 0) return this.refuse(RCODE.FORMERR);
+    if (hasMalformedCookie(query)) return this.refuse(RCODE.FORMERR);
+    if (isMetaType(query.type)) return this.refuse(RCODE.FORMERR);
+    if (!isKnownClass(query.class)) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
+    if (isRefusedType(query.type)) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
+    if (query.class === CLASS.CH) return this.answerChaos();
+    if (!this.find()) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_AUTHORITATIVE);
+    if (!state.ready) return this.drop("not-ready");
+    return this.answer();
+  }
+
+  private isAllowed(): boolean {
+    const allow = this.state.policy?.allow;
+    return allow === undefined || isWithinPrefixes(this.query.client, allow);
+  }
+
+  /** Looks the answer up. @returns whether the name lies in a zone of ours */
+  private find(): boolean {
+    const { query, state } = this;
+    const site = state.siteOf === undefined ? 0 : state.siteOf(query.client);
+    return state.table.find(query.name, query.type, site, query.hasEdns && query.dnssecOk);
+  }
+
+  private answer(): number {
+    const { query, reply, opt, state, counters } = this;
+    this.copyQuestion();
+    if (query.hasEdns && state.policy?.isStale === true && followsHealth(query.type)) {
+      opt.addError(EXTENDED_ERROR.STALE_ANSWER);
+    }
+    const room = replyLimit(query) - (query.hasEdns ? opt.size : 0);
+    const { table } = state;
+    const end = encodeAnswer(table, table.found, reply, query.name.length, query.flags & FLAG.RD, room);
+    const { octets, at } = reply;
+    if (((octets[at + 2] as number) & (FLAG.TC >>> 8)) !== 0) {
+      // Over TCP there is nowhere else to ask.
+      if (query.transport === TRANSPORT.tcp) return this.refuse(RCODE.SERVFAIL);
+      counters.truncated();
+    }
+    // Nobody can be authoritative for all classes at once (RFC 1034 §3.7.1).
+    if (query.class === CLASS.ANY) octets[at + 2] = (octets[at + 2] as number) & ~(FLAG.AA >>> 8);
+    return this.finish(end, (octets[at + 3] as number) & 0xf);
+  }
+
+  /** The record of a CHAOS question, or a refusal. */
+  private answerChaos(): number {
+    const { query } = this;
+    const text = chaosText(query, this.state.policy);
+    if (text === undefined) return this.refuse(RCODE.REFUSED);
+    this.copyQuestion();
+    return this.finish(writeChaos(this.reply, query, text), RCODE.NOERROR);
+  }
+
+  /** A query without a question asks for a server cookie (RFC 7873 §5.4). */
+  private exchangeCookie(): number {
+    const { query, opt } = this;
+    if (query.hasEdns && query.ednsVersion > 0) return this.refuse(RCODE.BADVERS);
+    if (!query.hasEdns || this.state.policy?.cookies === undefined) return this.refuse(RCODE.FORMERR);
+    if (!isCookieLength(query.cookieLength)) return this.refuse(RCODE.FORMERR);
+    const hasOnlyClientCookie = query.cookieLength === CLIENT_COOKIE_OCTETS;
+    return this.refuse(hasOnlyClientCookie || opt.isProven ? RCODE.NOERROR : RCODE.BADCOOKIE);
+  }
+
+  /** A reply without records that repeats the question where that could be read. @param error extended error, -1: none */
+  private refuse(rcode: number, error = -1): number {
+    const { query, opt } = this;
+    const { octets, at } = this.reply;
+    this.copyQuestion();
+    octets[at + 2] = (FLAG.QR | (query.flags & (0x7800 | FLAG.RD))) >>> 8;
+    octets[at + 3] = rcode & 0xf;
+    octets.fill(0, at + 4, at + HEADER_OCTETS);
+    octets[at + 5] = query.hasQuestion ? 1 : 0;
+    if (query.hasEdns && error >= 0) {
+      // No refusal is longer than the query for a client whose address may be forged.
+      const isKnown = query.transport === TRANSPORT.tcp || opt.isProven;
+      const size = query.questionEnd + opt.size + ERROR_OPTION_OCTETS;
+      if (isKnown || size <= query.length) opt.addError(error);
+    }
+    return this.finish(query.questionEnd, rcode);
+  }
+
+  /** Counts a reply and ends it with OPT, if the query had it. @param end octets of the reply so far */
+  private finish(end: number, rcode: number): number {
+    this.counters.response(rcode);
+    return this.query.hasEdns ? this.opt.append(this.reply, end, rcode) : end;
+  }
+
+  private drop(reason: "short" | "response" | "not-ready"): number {
+    this.counters.dropped(reason);
+    return 0;
+  }
+
+  private copyQuestion(): void {
+    const { query, reply } = this;
+    const from = query.at + HEADER_OCTETS;
+    const length = query.questionEnd - HEADER_OCTETS;
+    copyOctets(query.message, query.words, from, reply.octets, reply.words, reply.at + HEADER_OCTETS, length);
+  }
+
+  /** What the response rate limit makes of a reply: itself, a truncated one, or none (0). */
+  private limitRate(length: number): number {
+    const { query, opt, reply, counters } = this;
+    const limiter = this.state.policy?.limiter;
+    if (limiter === undefined || length === 0 || query.transport !== TRANSPORT.udp) return length;
+    if (query.hasEdns && opt.isProven) return length;
+    const verdict = limiter.judge(query.client);
+    if (verdict === "send") return length;
+    counters.dropped(verdict === "slip" ? "rate-slipped" : "rate-limited");
+    if (verdict === "drop" || !query.hasQuestion) return 0;
+    // Header and question with TC, so that an honest client asks again over TCP.
+    const { octets, at } = reply;
+    octets[at + 2] = (octets[at + 2] as number) | (FLAG.TC >>> 8);
+    octets.fill(0, at + 6, at + HEADER_OCTETS);
+    if (!query.hasEdns) return query.questionEnd;
+    opt.clear();
+    return opt.append(reply, query.questionEnd, RCODE.NOERROR);
+  }
+
+  /** What the limit of error replies makes of a reply: itself, or none (0). */
+  private limitErrors(length: number): number {
+    const { errorLimit } = this.options;
+    if (errorLimit === undefined || length === 0 || this.query.transport !== TRANSPORT.udp) return length;
+    const rcode = (this.reply.octets[this.reply.at + 3] as number) & 0xf;
+    if ((rcode !== RCODE.FORMERR && rcode !== RCODE.NOTIMP) || errorLimit.admit()) return length;
+    this.counters.dropped("malformed");
+    return 0;
+  }
+}
 
 /** Types of which an endpoint's records are; ANY may be answered with one of them. */
 function followsHealth(type: number): boolean {
@@ -61,180 +269,11 @@ function isMetaType(type: number): boolean {
   return type === TYPE.OPT || type === TYPE.TSIG || type === TYPE.TKEY;
 }
 
-/** Builds the responder: the ordered list of refusals, then the answer. */
-export function createResponder(state: ResponderState, counters: QueryCounters): Respond {
-  const opt = createReplyOpt();
-
-  /** A reply without records that repeats the question where that could be read. */
-  const refuse = (query: Query, rcode: number, error = -1): number => {
-    const { request, reply, length, question, edns } = query;
-    counters.response(rcode);
-    const end = question?.end ?? HEADER_OCTETS;
-    reply.set(request.subarray(HEADER_OCTETS, end), HEADER_OCTETS);
-    reply[2] = (FLAG.QR | (query.flags & (0x7800 | FLAG.RD))) >>> 8;
-    reply[3] = rcode & 0xf;
-    reply.fill(0, 4, HEADER_OCTETS);
-    reply[5] = question === undefined ? 0 : 1;
-    if (edns === undefined) return end;
-    // Nothing makes a refusal longer for who may not have asked at all.
-    const isKnown = query.transport === "tcp" || opt.isProven;
-    if (error >= 0 && (isKnown || end + opt.size + ERROR_OPTION_OCTETS <= length)) opt.addError(error);
-    return opt.append(reply, end, edns, rcode);
-  };
-
-  /** The record of a CHAOS question, or a refusal. */
-  const answerChaos = (query: ReadableQuery): number => {
-    const { request, reply, question, edns } = query;
-    const text = chaosText(request, question, state.policy);
-    if (text === undefined) return refuse(query, RCODE.REFUSED);
-    counters.response(RCODE.NOERROR);
-    reply.set(request.subarray(HEADER_OCTETS, question.end), HEADER_OCTETS);
-    const end = writeChaos(reply, question, text, query.flags & FLAG.RD);
-    return edns === undefined ? end : opt.append(reply, end, edns, RCODE.NOERROR);
-  };
-
-  const answer = (query: ReadableQuery): number => {
-    const { request, reply, question, edns, flags } = query;
-    reply.set(request.subarray(HEADER_OCTETS, question.end), HEADER_OCTETS);
-    if (edns !== undefined && state.policy?.isStale === true && followsHealth(question.type)) {
-      opt.addError(EXTENDED_ERROR.STALE_ANSWER);
-    }
-    const room = replyLimit(query.transport, edns) - (edns === undefined ? 0 : opt.size);
-    const end = patchAnswer(state.table, state.table.found, reply, 0, question.nameLength, flags & FLAG.RD, room);
-    // Nobody can be authoritative for all classes at once (RFC 1034 §3.7.1).
-    if (question.class === CLASS.ANY) reply[2] = (reply[2] as number) & ~(FLAG.AA >>> 8);
-    if (((reply[2] as number) & (FLAG.TC >>> 8)) !== 0) counters.truncated();
-    counters.response((reply[3] as number) & 0xf);
-    return edns === undefined ? end : opt.append(reply, end, edns, RCODE.NOERROR);
-  };
-
-  const answerOrRefuse = (query: ReadableQuery, client: Client): number => {
-    const { request, question } = query;
-    if (isQuery(query.flags)) counters.query(TRANSPORTS.indexOf(query.transport), question.type);
-    if (state.policy?.allow !== undefined && !isWithinPrefixes(client, state.policy.allow)) {
-      return refuse(query, RCODE.REFUSED, EXTENDED_ERROR.PROHIBITED);
-    }
-    const rcode = refusalOf(query);
-    if (rcode !== RCODE.NOERROR) {
-      const isUnsupported = rcode === RCODE.REFUSED || rcode === RCODE.NOTIMP;
-      return refuse(query, rcode, isUnsupported ? EXTENDED_ERROR.NOT_SUPPORTED : -1);
-    }
-    if (question.class === CLASS.CH) return answerChaos(query);
-    if (!state.table.find(request, HEADER_OCTETS, question.nameLength, question.type)) {
-      return refuse(query, RCODE.REFUSED, EXTENDED_ERROR.NOT_AUTHORITATIVE);
-    }
-    if (!state.ready) {
-      counters.dropped("not-ready");
-      return 0;
-    }
-    return answer(query);
-  };
-
-  /** What the rate limit makes of a reply: itself, a cut one, or none (0). */
-  const limit = (query: Query, client: Client, length: number): number => {
-    const limiter = state.policy?.limiter;
-    if (limiter === undefined || length === 0 || query.transport !== "udp") return length;
-    if (query.edns !== undefined && opt.isProven) return length;
-    const verdict = limiter.judge(client);
-    if (verdict === "send") return length;
-    counters.dropped(verdict === "slip" ? "rate-slipped" : "rate-limited");
-    if (verdict === "drop" || query.question === undefined) return 0;
-    const end = truncate(query.reply, query.question);
-    if (query.edns === undefined) return end;
-    opt.clear();
-    return opt.append(query.reply, end, query.edns, RCODE.NOERROR);
-  };
-
-  const respondTo = (query: Query, client: Client): number => {
-    const { request, length } = query;
-    // Of an operation that is not known here the form is not known either.
-    const unreadable = isQuery(query.flags) ? RCODE.FORMERR : RCODE.NOTIMP;
-    const questions = u16(request, 4);
-    // One question (RFC 9619), or none beside a cookie.
-    if (questions > 1) return refuse(query, unreadable);
-    query.question = questions === 1 ? parseQuestion(request, length) : undefined;
-    if (questions === 1 && query.question === undefined) return refuse(query, unreadable);
-    const end = query.question?.end ?? HEADER_OCTETS;
-    const edns = parseEdns(request, end, length, u16(request, 6) + u16(request, 8), u16(request, 10));
-    if (edns === "malformed") return refuse(query, unreadable);
-    if (edns !== undefined) {
-      query.edns = edns;
-      opt.prepare(request, edns, query.transport, client, state.policy);
-    }
-    if (query.question === undefined) return isQuery(query.flags) ? exchangeCookie(query) : refuse(query, unreadable);
-    return answerOrRefuse(query as ReadableQuery, client);
-  };
-
-  /** A query without a question asks for a server cookie (RFC 7873 §5.4). */
-  const exchangeCookie = (query: Query): number => {
-    const { edns } = query;
-    if (edns !== undefined && edns.version > 0) return refuse(query, RCODE.BADVERS);
-    if (edns === undefined || state.policy?.cookies === undefined) return refuse(query, RCODE.FORMERR);
-    if (!isCookieLength(edns.cookieLength)) return refuse(query, RCODE.FORMERR);
-    const hasOnlyClientCookie = edns.cookieLength === CLIENT_COOKIE_OCTETS;
-    return refuse(query, hasOnlyClientCookie || opt.isProven ? RCODE.NOERROR : RCODE.BADCOOKIE);
-  };
-
-  return (request, length, reply, transport, client) => {
-    if (length < HEADER_OCTETS) {
-      counters.dropped("short");
-      return 0;
-    }
-    const flags = u16(request, 2);
-    if ((flags & FLAG.QR) !== 0) {
-      counters.dropped("response");
-      return 0;
-    }
-    reply[0] = request[0] as number;
-    reply[1] = request[1] as number;
-    const query: Query = { request, length, reply, transport, flags, question: undefined, edns: undefined };
-    return limit(query, client, respondTo(query, client));
-  };
+/** The Internet, all classes, and CHAOS, in which a server is asked about itself. */
+function isKnownClass(value: number): boolean {
+  return value === CLASS.IN || value === CLASS.ANY || value === CLASS.CH;
 }
 
-/** One message on its way through the responder; the last two fields are filled in as they are read. */
-interface Query {
-  readonly request: Uint8Array;
-  readonly length: number;
-  readonly reply: Uint8Array;
-  readonly transport: TransportName;
-  /** The second word of the header. */
-  readonly flags: number;
-  question: Question | undefined;
-  edns: QueryEdns | undefined;
-}
-
-type ReadableQuery = Query & { readonly question: Question };
-
-function isQuery(flags: number): boolean {
-  return ((flags >>> 11) & 0xf) === OPCODE.QUERY;
-}
-
-/** The response code for a readable message that is refused whatever the name; NOERROR if there is no reason to. */
-function refusalOf({ request, flags, question, edns }: ReadableQuery): number {
-  if (edns !== undefined && edns.version > 0) return RCODE.BADVERS;
-  if (!isQuery(flags)) return RCODE.NOTIMP;
-  if (u16(request, 6) !== 0) return RCODE.FORMERR;
-  if (edns !== undefined && edns.cookieAt >= 0 && !isCookieLength(edns.cookieLength)) return RCODE.FORMERR;
-  if (isMetaType(question.type)) return RCODE.FORMERR;
-  if (question.class !== CLASS.IN && question.class !== CLASS.ANY && question.class !== CLASS.CH) return RCODE.REFUSED;
-  return isRefusedType(question.type) ? RCODE.REFUSED : RCODE.NOERROR;
-}
-
-/** Octets a reply may take (RFC 1035 §4.2, RFC 6891 §6.2.3: less than 512 means 512). */
-function replyLimit(transport: TransportName, edns: QueryEdns | undefined): number {
-  if (transport === "tcp") return MAX_TCP_MESSAGE_OCTETS;
-  if (edns === undefined) return PLAIN_UDP_OCTETS;
-  return Math.min(Math.max(edns.udpOctets, PLAIN_UDP_OCTETS), MAX_UDP_REPLY_OCTETS);
-}
-
-/** Turns a reply into its header and question with TC set, so that an honest client asks again over TCP. */
-function truncate(reply: Uint8Array, question: Question): number {
-  reply[2] = (reply[2] as number) | (FLAG.TC >>> 8);
-  reply.fill(0, 6, HEADER_OCTETS);
-  return question.end;
-}
-
-function u16(octets: Uint8Array, at: number): number {
-  return ((octets[at] as number) << 8) | (octets[at + 1] as number);
+function hasMalformedCookie({ hasEdns, cookieAt, cookieLength }: Query): boolean {
+  return hasEdns && cookieAt >= 0 && !isCookieLength(cookieLength);
 }

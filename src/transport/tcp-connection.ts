@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Client } from "../query/client.js";
+import { TRANSPORT } from "../query/counters.js";
 import type { Respond } from "../query/respond.js";
 import { MAX_TCP_MESSAGE_OCTETS } from "../wire/constants.js";
 
@@ -52,8 +53,9 @@ export interface TcpConnection {
   judge(now: number, limits: TcpLimits, idleMs: number): void;
 }
 
-/** One reply at a time is made here, and copied out before the next query is looked at. */
-const reply = new Uint8Array(MAX_TCP_MESSAGE_OCTETS);
+/** One query at a time is read here, and its reply made, before the next is looked at. */
+const request = new Uint8Array(MAX_QUERY_OCTETS);
+const reply = new Uint8Array(MAX_TCP_MESSAGE_OCTETS + 1);
 
 const NOTHING = Buffer.alloc(0);
 
@@ -92,7 +94,8 @@ export function serveConnection(
       const start = at + LENGTH_OCTETS;
       if (data.length - start < kept) break;
       queryBegan = 0;
-      const replyLength = respond(data.subarray(start, start + kept), kept, reply, "tcp", client);
+      data.copy(request, 0, start, start + kept);
+      const replyLength = respond(request, 0, kept, reply, 0, TRANSPORT.tcp, client);
       if (replyLength === 0) {
         // Silence is for UDP: over TCP a message that gets no reply ends the connection.
         socket.destroy();

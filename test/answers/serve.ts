@@ -5,7 +5,7 @@ import type { EndpointConfig, Position, ZoneConfig } from "../../src/config/conf
 import type { Answerable } from "../../src/health/answerable.js";
 import { formatProblem, type Problem } from "../../src/lib/errors.js";
 import { clientAt } from "../../src/query/client.js";
-import { createQueryCounters, type TransportName } from "../../src/query/counters.js";
+import { createQueryCounters, TRANSPORT, type TransportName } from "../../src/query/counters.js";
 import type { QueryPolicy } from "../../src/query/policy.js";
 import { createResponder, type Respond, type ResponderState } from "../../src/query/respond.js";
 import { buildZone } from "../../src/zone/build.js";
@@ -114,10 +114,10 @@ export function serveSketch(sketch: ZoneSketch, serial = SERIAL): ServedZone {
   table.addZone(published.compile());
   const state: ResponderState = { table, ready: true, ...(sketch.policy && { policy: sketch.policy }) };
   const respond = createResponder(state, createQueryCounters());
-  const reply = new Uint8Array(65_535);
+  const reply = new Uint8Array(65_536);
   let now = serial * 1000;
   const askRaw = (bytes: Uint8Array, transport: TransportName = "udp", from = "127.0.0.1"): Buffer | undefined => {
-    const length = respond(bytes, bytes.length, reply, transport, clientAt(from));
+    const length = respond(bytes, 0, bytes.length, reply, 0, TRANSPORT[transport], clientAt(from));
     return length === 0 ? undefined : Buffer.from(reply.subarray(0, length));
   };
   return {

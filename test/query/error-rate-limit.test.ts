@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clientAt } from "../../src/query/client.js";
-import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
-import { ERRORS_PER_SECOND, limitErrors } from "../../src/query/error-rate-limit.js";
+import { createQueryCounters, sumCounters, TRANSPORT } from "../../src/query/counters.js";
+import { ERRORS_PER_SECOND, ErrorRateLimit } from "../../src/query/error-rate-limit.js";
 import { createResponder } from "../../src/query/respond.js";
 import { serveSketch } from "../answers/serve.js";
 import { encodeQuery } from "../support/dns-message.js";
@@ -15,10 +15,10 @@ function start() {
   const { state } = serveSketch({ endpoints: { api: { cp1: ["192.0.2.11"] } } });
   const counters = createQueryCounters();
   let now = 0;
-  const respond = limitErrors(createResponder(state, counters), counters, () => now);
+  const respond = createResponder(state, counters, { errorLimit: new ErrorRateLimit(() => now) });
   const reply = new Uint8Array(65_535);
   const ask = (message: Uint8Array, transport: "udp" | "tcp" = "udp") =>
-    respond(message, message.length, reply, transport, client) > 0;
+    respond(message, 0, message.length, reply, 0, TRANSPORT[transport], client) > 0;
   const answered = (count: number, transport?: "udp" | "tcp") =>
     Array.from({ length: count }, () => ask(rubbish, transport)).filter(Boolean).length;
   const dropped = () => sumCounters([counters.memory]).dropped.find(({ reason }) => reason === "malformed")?.count;

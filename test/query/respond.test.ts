@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { clientAt } from "../../src/query/client.js";
-import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
+import { createQueryCounters, sumCounters, TRANSPORT } from "../../src/query/counters.js";
 import { createResponder } from "../../src/query/respond.js";
 import { serveSketch } from "../answers/serve.js";
 import { type DnsMessage, encodeName, encodeQuery, parseMessage } from "../support/dns-message.js";
@@ -345,7 +345,7 @@ test("what is asked and what becomes of it is counted", () => {
   const respond = createResponder(served.state, counters);
   const reply = new Uint8Array(65_535);
   const ask = (bytes: Buffer, transport: "udp" | "tcp" = "udp") =>
-    respond(bytes, bytes.length, reply, transport, clientAt("127.0.0.1"));
+    respond(bytes, 0, bytes.length, reply, 0, TRANSPORT[transport], clientAt("127.0.0.1"));
   ask(query());
   ask(query(), "tcp");
   ask(query(undefined, { name: "nothing.k8s.example.test", type: "TYPE64000" }));

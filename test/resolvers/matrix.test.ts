@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/lib/clock.js";
 import type { Client } from "../../src/query/client.js";
+import { TRANSPORTS } from "../../src/query/counters.js";
 import { createPolicy } from "../../src/query/policy.js";
 import type { Respond } from "../../src/query/respond.js";
 import { openTcp } from "../../src/transport/tcp.js";
@@ -80,10 +81,11 @@ resolvers(`resolvers that are delegated to${missing.length === 0 ? "" : ` (skipp
     root = await startSignedRoot(ZONE, SERVERS, { address: ROOT, cleanup });
     const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, Math.random);
     livezone = serveSketch({ ...SKETCH, policy });
-    const respond: Respond = (request, length, reply, transport, client) => {
+    const respond: Respond = (request, at, length, reply, replyAt, transport, client) => {
       const from = sourceOf(client);
-      asked.set(from, [...(asked.get(from) ?? []), { message: parseMessage(request.subarray(0, length)), transport }]);
-      return livezone.respond(request, length, reply, transport, client);
+      const message = parseMessage(request.slice(at, at + length));
+      asked.set(from, [...(asked.get(from) ?? []), { message, transport: TRANSPORTS[transport] }]);
+      return livezone.respond(request, at, length, reply, replyAt, transport, client);
     };
     for (const address of SERVERS) {
       const udp = await openUdp({ address, port: 53 }, respond);

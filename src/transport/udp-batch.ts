@@ -1,10 +1,7 @@
 import type { Listening, SocketAddress } from "../lib/listening.js";
 import type { Client } from "../query/client.js";
-import type { QueryCounters } from "../query/counters.js";
-import type { DefectReporter } from "../query/error-boundary.js";
-import { createFastResponder, NOT_FAST } from "../query/fast.js";
-import { createReadyMade } from "../query/packet-cache.js";
-import type { Respond, ResponderState } from "../query/respond.js";
+import { TRANSPORT } from "../query/counters.js";
+import type { Respond } from "../query/respond.js";
 import { type BatchBuffers, createBuffers, PEER_ADDRESS_OFFSET, PEER_OCTETS } from "./batch/buffers.js";
 import { type BatchTransport, loadBatch } from "./batch/load.js";
 
@@ -18,12 +15,7 @@ export type ReceiveBatches = (
  * Prepares a thread to answer whole batches of datagrams through the native part, which is loaded when the first
  * socket is served. All sockets of the thread share one set of buffers.
  */
-export function createBatchReceiver(
-  state: ResponderState,
-  counters: QueryCounters,
-  respond: Respond,
-  onDefect: DefectReporter,
-): ReceiveBatches {
+export function createBatchReceiver(respond: Respond): ReceiveBatches {
   let prepared:
     | { readonly transport: BatchTransport; readonly buffers: BatchBuffers; readonly onBatch: (count: number) => void }
     | undefined;
@@ -31,7 +23,7 @@ export function createBatchReceiver(
     const { transport, reason } = loadBatch();
     if (transport === undefined) throw new Error(reason);
     const buffers = createBuffers();
-    return { transport, buffers, onBatch: batchHandler(buffers, state, counters, respond, onDefect) };
+    return { transport, buffers, onBatch: batchHandler(buffers, respond) };
   };
   return (address, { fd, counters }) => {
     prepared ??= prepare();
@@ -51,54 +43,23 @@ export function createBatchReceiver(
 const FAMILY_IPV4 = 2;
 
 /** Points `client` to the sender of message `i`. */
-function peerAt(client: Client, i: number): Client {
+function peerAt(client: Client, i: number): void {
   const slot = i * PEER_OCTETS;
   // The family is a number of 16 bits in the machine's order; both families fit into one octet.
   const family = (client.octets[slot] as number) | (client.octets[slot + 1] as number);
   client.length = family === FAMILY_IPV4 ? 4 : 16;
   client.at = slot + PEER_ADDRESS_OFFSET[family === FAMILY_IPV4 ? 4 : 6];
-  return client;
 }
 
-function batchHandler(
-  buffers: BatchBuffers,
-  state: ResponderState,
-  counters: QueryCounters,
-  respond: Respond,
-  onDefect: DefectReporter,
-): (count: number) => void {
+/** Answers the messages of a batch, each in its own slots. */
+function batchHandler(buffers: BatchBuffers, respond: Respond): (count: number) => void {
   const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers } = buffers;
   const client: Client = { octets: peers, at: 0, length: 4 };
-  const respondReadyMade = createReadyMade(state, counters, createFastResponder(state, counters), receive, send);
-  /** A defect of the fast path leaves the query to the general one. */
-  const answerFast = (at: number, length: number, replyAt: number): number => {
-    try {
-      return respondReadyMade(at, length, replyAt, client);
-    } catch (error) {
-      onDefect(error, receive.subarray(at, at + length));
-      return NOT_FAST;
-    }
-  };
   return (count) => {
-    // Where clients are told apart, or answers are remarked upon, the general path does it.
-    const { allow, limiter, isStale } = state.policy ?? {};
-    const isOpen = allow === undefined && limiter === undefined && isStale !== true;
     for (let i = 0; i < count; i += 1) {
-      const at = i * receiveSlot;
-      const replyAt = i * sendSlot;
       const length = receiveLengths[i] as number;
       peerAt(client, i);
-      const replyLength = isOpen ? answerFast(at, length, replyAt) : NOT_FAST;
-      sendLengths[i] =
-        replyLength >= 0
-          ? replyLength
-          : respond(
-              receive.subarray(at, at + length),
-              length,
-              send.subarray(replyAt, replyAt + sendSlot),
-              "udp",
-              client,
-            );
+      sendLengths[i] = respond(receive, i * receiveSlot, length, send, i * sendSlot, TRANSPORT.udp, client);
     }
   };
 }

@@ -1,13 +1,13 @@
 import { closeSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { AnswerTable } from "../../src/answers/table.js";
 import { createQueryCounters } from "../../src/query/counters.js";
-import { createDefectReporter, isolate, type QueryDefect } from "../../src/query/error-boundary.js";
+import { createDefectReporter, type QueryDefect } from "../../src/query/error-boundary.js";
 import { createPolicy, type PolicySettings } from "../../src/query/policy.js";
 import { createResponder, type ResponderState } from "../../src/query/respond.js";
 import { createCounters } from "../../src/transport/batch/buffers.js";
 import { loadBatch } from "../../src/transport/batch/load.js";
-import { createBatchReceiver } from "../../src/transport/batch-udp.js";
+import { createBatchReceiver } from "../../src/transport/udp-batch.js";
+import { parseName } from "../../src/wire/name.js";
 import { serveSketch } from "../answers/serve.js";
 import { afterThisTest } from "../support/cleanup.js";
 import { ask } from "../support/dns-client.js";
@@ -16,16 +16,16 @@ import { SKETCH } from "./harness.js";
 
 const { transport: batch } = loadBatch();
 
+const DEATH = parseName("death.k8s.example.test.");
+
 /** Serves the sketch over the native part, from a table that throws when it is asked for `death`. */
 function serveBatches(address: string, settings?: Partial<PolicySettings>) {
   if (batch === undefined) throw new Error("the native part was not built");
-  const { table: sound } = serveSketch(SKETCH);
-  const table: AnswerTable = Object.create(sound);
-  table.find = (message, at, length, type) => {
-    if (Buffer.from(message.subarray(at + 1, at + 6)).toString() === "death") throw new RangeError("query of death");
-    const found = sound.find(message, at, length, type);
-    table.found = sound.found;
-    return found;
+  const { table } = serveSketch(SKETCH);
+  const find = table.find.bind(table);
+  table.find = (name, ...rest) => {
+    if (name.is(DEATH)) throw new RangeError("query of death");
+    return find(name, ...rest);
   };
   const policy =
     settings && createPolicy({ cookieSecrets: [], tcpIdleMs: 10_000, ...settings }, createFakeClock(), () => 0.5);
@@ -36,14 +36,9 @@ function serveBatches(address: string, settings?: Partial<PolicySettings>) {
     (defect) => defects.push(defect),
     () => 0,
   );
-  const respond = isolate(createResponder(state, counters), counters, onDefect);
+  const respond = createResponder(state, counters, { onDefect });
   const { fd, port } = batch.bind({ address, port: 0, kind: "udp", reusePort: false });
-  const listening = createBatchReceiver(
-    state,
-    counters,
-    respond,
-    onDefect,
-  )({ address, port }, { fd, counters: createCounters() });
+  const listening = createBatchReceiver(respond)({ address, port }, { fd, counters: createCounters() });
   afterThisTest(async () => {
     await listening.stop(0);
     closeSync(fd);
