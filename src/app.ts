@@ -1,38 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { createEventLog } from "./admin/event-log.js";
-import { createEventStreams } from "./admin/event-stream.js";
-import { createMetrics } from "./admin/metrics.js";
 import type { Answerable } from "./health/answerable.js";
 import type { Snapshot } from "./health/health.js";
-import { createHealthMonitor } from "./health/monitor.js";
-import { OverrideStore } from "./health/overrides.js";
-import { createProbeFiles, systemFiles } from "./health/probes/files.js";
-import { createRunProbe } from "./health/probes/probe.js";
-import { createOpenTripwire } from "./health/probes/tripwire.js";
 import { type Clock, systemClock } from "./lib/clock.js";
 import type { SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
-import { VERSION } from "./lib/version.js";
-import { adminEvents } from "./server/admin-events.js";
-import { AdminListeners } from "./server/admin-listeners.js";
-import { createAdminService } from "./server/admin-service.js";
-import { certificateWarnings } from "./server/certificate-warnings.js";
-import { Changes, monitorReports } from "./server/changes.js";
-import { configWatching, createConfigWatch } from "./server/config-watcher.js";
+import { buildAdminParts } from "./server/admin-parts.js";
+import { Changes } from "./server/changes.js";
+import { createConfigWatch } from "./server/config-watcher.js";
 import { createServedEndpoints } from "./server/endpoints.js";
 import { eventLogging, logProblems } from "./server/event-logging.js";
-import { eventMetrics } from "./server/event-metrics.js";
 import { ServerEvents } from "./server/events.js";
-import { becomeReady, DRAIN_MS, logStart, openSockets, stopServer } from "./server/lifecycle.js";
+import { buildHealthParts } from "./server/health-parts.js";
+import { becomeReady, type LifecycleParts, logStart, openSockets, stopServer } from "./server/lifecycle.js";
 import { type Prepared, prepare } from "./server/load-zones.js";
-import { metricsSource } from "./server/metric-rows.js";
-import { describeHealth, HealthPersistence } from "./server/persistence.js";
-import { createProbeHistory, historyKeeping } from "./server/probe-history.js";
 import { ThreadPolicy } from "./server/query-policy.js";
 import { applyConfiguration, createReload } from "./server/reload.js";
 import { readSavedState } from "./server/saved-state.js";
 import type { ServerState } from "./server/state.js";
-import { tableDistribution } from "./server/table-distribution.js";
+import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
 import { createWorkerPool } from "./transport/worker-pool.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
@@ -92,88 +77,20 @@ export async function startApp(options: AppOptions): Promise<App> {
   const saved = await readSavedState(config.stateDir, clock, events);
   const served = createServedEndpoints(clock, saved.known);
   const changes = new Changes(served, events);
-  const probeFiles = createProbeFiles(clock, systemFiles, (trouble) =>
-    events.publish({ type: "probe-file-trouble", trouble }),
-  );
-  const monitor = createHealthMonitor({
-    clock,
-    random,
-    runProbe: createRunProbe(clock, probeFiles),
-    openTripwire: createOpenTripwire(probeFiles),
-    recall: saved.known.recall,
-    ...monitorReports(changes, events),
-  });
-  const snapshot = (): Snapshot => monitor.snapshot();
-  const onError = (error: unknown): void => events.publish({ type: "state-not-saved", error });
-  const overrides = new OverrideStore({
-    clock,
-    initial: saved.overrides,
-    look(fqdn) {
-      const [health, endpoint] = [snapshot().endpoints.get(fqdn), served.endpoints.get(fqdn)];
-      return health && endpoint && { health, policy: endpoint.config, lastHealthy: endpoint.lastHealthy };
-    },
-    ...(saved.files && { save: saved.files.overrides.write }),
-    onChange(change) {
-      const { endpoint, target, ...override } = change.entry;
-      monitor.setOverride(endpoint, target, change.action === "set" ? override : undefined);
-      changes.override(change, snapshot());
-      // Whoever has looked after a target and gives it back means it to start afresh.
-      if (change.action === "cleared") monitor.clearFlaps(endpoint, target);
-    },
-    onSaveError: onError,
-  });
-  for (const { endpoint, target, ...override } of overrides.list()) monitor.setOverride(endpoint, target, override);
-
-  const metrics = createMetrics(metricsSource(pool, served, monitor), { version: VERSION, transport: pool.transport });
-  const history = createProbeHistory();
-  const eventLog = createEventLog(clock, startedMs);
-  const streams = createEventStreams(eventLog, clock);
-  metrics.watchStreams(streams);
-  metrics.reloaded(true, startedMs);
+  const health = buildHealthParts({ clock, random, events, saved, served, changes });
   const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS));
-  const persistence = new HealthPersistence({
-    clock,
-    file: saved.files?.last,
-    collect: () => ({
-      endpoints: describeHealth(snapshot(), (fqdn) => served.endpoints.get(fqdn)?.lastHealthy ?? []),
-      zones: served.zones(),
-    }),
-    onError,
-  });
-  const configuration = { clock, state, events, pool, policy, served, monitor };
+  const configuration = { clock, state, events, pool, policy, served, monitor: health.monitor };
   const reload = createReload(file, configuration);
   const watch = createConfigWatch(clock, () => void reload());
-
-  events.subscribe("tables", tableDistribution(pool));
-  events.subscribe("query policy", policy.subscriber());
-  events.subscribe("metrics", eventMetrics(metrics));
-  events.subscribe("probe history", historyKeeping(history));
-  events.subscribe("certificates", certificateWarnings(events, served));
-  events.subscribe("admin events", adminEvents(eventLog));
-  events.subscribe("persistence", persistence.subscriber());
-  events.subscribe("configuration files", configWatching(watch));
-
   const leaving = new Leaving({ clock, log, pool, state });
-  const service = createAdminService({
-    clock,
-    log,
-    state,
-    served,
-    overrides,
-    history,
-    snapshot,
-    reload,
-    isIsolated: () => monitor.isolated,
-    clearFlaps: (endpoint, target) => void monitor.clearFlaps(endpoint, target),
-    leave: (successors) => leaving.leave(successors, DRAIN_MS),
-  });
-  const registry = metrics.registry;
-  const source = { service, registry, events: eventLog, streams, log, requestServed: metrics.adminRequest };
-  const listeners = new AdminListeners(source, clock);
-  const { known } = saved;
-  const parts = { clock, log, pool, state, events, monitor, served, overrides, persistence, listeners, watch, known };
+  const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
+  subscribeParts(events, { pool, policy, served, watch, ...admin, ...health });
   const savedOverrides = saved.files?.overrides.read;
-  const lifecycle = { ...parts, ...(predecessor && { predecessor }), ...(savedOverrides && { savedOverrides }) };
+  const lifecycle: LifecycleParts = {
+    ...{ clock, log, pool, state, events, served, watch, known: saved.known, ...health, ...admin },
+    ...(predecessor && { predecessor }),
+    ...(savedOverrides && { savedOverrides }),
+  };
 
   try {
     applyConfiguration(configuration, first, policy.read(config));
@@ -183,7 +100,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     throw error;
   }
   logStart(lifecycle);
-  const ready = becomeReady(lifecycle);
+  return runningApp(lifecycle, leaving, reload);
+}
+
+function runningApp(parts: LifecycleParts, leaving: Leaving, reload: () => Promise<readonly string[]>): App {
+  const { pool, listeners, monitor, served } = parts;
+  const ready = becomeReady(parts);
   let stopped: Promise<void> | undefined;
   return {
     get listen() {
@@ -192,13 +114,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     get http() {
       return listeners.http;
     },
-    snapshot,
+    snapshot: () => monitor.snapshot(),
     answerable: (fqdn) => served.endpoints.get(fqdn)?.answerable,
     ready,
     left: leaving.left,
     reload: async () => (await reload()).length === 0,
     stop() {
-      stopped ??= stopServer(lifecycle);
+      stopped ??= stopServer(parts);
       return stopped;
     },
   };

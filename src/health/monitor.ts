@@ -68,6 +68,8 @@ export interface HealthMonitorOptions {
    * HealthMonitor.configure} before the start. Absent or undefined = unknown.
    */
   recall?(fqdn: string, target: string, address: string): Remembered | undefined;
+  /** The override of a target that is in force, for the snapshot. Absent = there are none. */
+  overrideOf?(fqdn: string, target: string): Override | undefined;
   /** Nothing gets through to any address any more, or something does again. Called before {@link onTransition}. */
   onIsolation?(isolated: boolean): void;
   /** An address of these endpoints, which flaps, is held down although it passes, or not any more: no transition. */
@@ -90,10 +92,10 @@ export interface HealthMonitor {
   /** Ends every probe under way and begins no other. Final. */
   stop(): void;
   /**
-   * Shows the override of a target in the {@link snapshot} from now on; `undefined` ends it. One of a target that is
-   * not watched waits for it. Probing and health go on untouched; reports no transition.
+   * The override of a target was set or has ended: the {@link snapshot} shows it from now on. Probing and health go on
+   * untouched; reports no transition.
    */
-  setOverride(fqdn: string, target: string, override: Override | undefined): void;
+  overrideChanged(fqdn: string, target: string): void;
   /** The picture now. Cheap when nothing changed since the last call. */
   snapshot(): Snapshot;
   /**
@@ -172,7 +174,7 @@ function withNote(watcher: Watcher, result: ProbeResult): ProbeResult {
 
 export function createHealthMonitor(options: HealthMonitorOptions): HealthMonitor {
   const { clock, random, runProbe, onTransition, onResult, maxFirstProbes = 256 } = options;
-  const registry = createRegistry<Watcher>();
+  const registry = createRegistry<Watcher>(options.overrideOf ?? (() => undefined));
   const checks = new Map<string, Check>();
   /** First probes that wait for a place, oldest first. */
   const queue = new Set<Check>();
@@ -455,7 +457,7 @@ export function createHealthMonitor(options: HealthMonitorOptions): HealthMonito
       doubts.stop();
       for (const [key, check] of checks) discard(key, check);
     },
-    setOverride: registry.setOverride,
+    overrideChanged: registry.overrideChanged,
     clearFlaps(fqdn, target) {
       const watchers = registry.watchers(fqdn, target);
       for (const watcher of watchers) {

@@ -48,8 +48,8 @@ export interface Registry<Watcher extends { readonly view: WatchedAddress }> {
   watchers(fqdn: string, target: string): readonly Watcher[];
   /** Says that `view` was written to. */
   touch(view: WatchedAddress): void;
-  /** Sets or ends (`undefined`) the override of a target, also of one that is not watched now but may be later. */
-  setOverride(fqdn: string, target: string, override: Override | undefined): void;
+  /** Says that the override of a target was set or has ended. */
+  overrideChanged(fqdn: string, target: string): void;
   /** The picture now: objects of what was not touched are those of the picture before. */
   snapshot(): Snapshot;
 }
@@ -67,11 +67,12 @@ interface EndpointNode<Watcher> {
   picture?: EndpointHealth;
 }
 
-export function createRegistry<Watcher extends { readonly view: WatchedAddress }>(): Registry<Watcher> {
+/** @param overrideOf the override of a target that is in force; they are held elsewhere */
+export function createRegistry<Watcher extends { readonly view: WatchedAddress }>(
+  overrideOf: (fqdn: string, target: string) => Override | undefined,
+): Registry<Watcher> {
   let nodes: ReadonlyMap<string, EndpointNode<Watcher>> = new Map();
   const pictures = new WeakMap<WatchedAddress, AddressHealth>();
-  /** By fqdn and target id. */
-  const overrides = new Map<string, Override>();
   let picture: Snapshot | undefined;
 
   function outdate(fqdn: string, targetId: string): void {
@@ -83,7 +84,7 @@ export function createRegistry<Watcher extends { readonly view: WatchedAddress }
   }
 
   function pictureOfTarget(fqdn: string, { id, watchers }: TargetNode<Watcher>): TargetHealth {
-    const override = overrides.get(`${fqdn} ${id}`);
+    const override = overrideOf(fqdn, id);
     const addresses = watchers.map(({ view }) => pictureOfAddress(view));
     return { id, addresses, ...(override === undefined ? {} : { override }) };
   }
@@ -162,11 +163,7 @@ export function createRegistry<Watcher extends { readonly view: WatchedAddress }
       outdate(view.fqdn, view.target);
     },
 
-    setOverride(fqdn, target, override) {
-      if (override === undefined) overrides.delete(`${fqdn} ${target}`);
-      else overrides.set(`${fqdn} ${target}`, override);
-      outdate(fqdn, target);
-    },
+    overrideChanged: outdate,
 
     snapshot() {
       if (picture === undefined) {

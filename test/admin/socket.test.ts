@@ -67,13 +67,19 @@ describe("the control socket", () => {
     expect(statSync(path).size).toBe(8);
   });
 
-  test.each([
-    ["a path that the kernel would cut", `/tmp/${"x".repeat(110)}`, "at most 107 octets"],
-    ["a folder that is not there", "/nonexistent/livezone/deep/admin.sock", "does not exist"],
-  ])("says what is wrong with %s", async (_, path, why) => {
-    const said = await refusal(path);
-    expect(said.trimEnd().split("\n")).toHaveLength(1);
-    expect(said).toContain(why);
+  test.each([["a folder that is not there", "/nonexistent/livezone/deep/admin.sock", "does not exist"]])(
+    "says what is wrong with %s",
+    async (_, path, why) => {
+      const said = await refusal(path);
+      expect(said.trimEnd().split("\n")).toHaveLength(1);
+      expect(said).toContain(why);
+    },
+  );
+
+  test("says what is wrong with a path that the kernel would cut, as part of the configuration", async () => {
+    const said = await refusal(`/tmp/${"x".repeat(110)}`);
+    expect(said).toContain("at most 107");
+    expect(said).toContain("CONFIG_SOCKET_PATH_LONG");
   });
 
   test("says who may not write where it should be", async () => {

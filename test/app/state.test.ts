@@ -5,6 +5,7 @@ import { askForAddresses } from "../support/dns-client.js";
 import { type LivezoneOptions, startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
 import { temporaryFolder } from "../support/temp.js";
+import { waitUntil } from "../support/wait.js";
 import { type ProbedTargets, startTargets } from "./targets.js";
 
 const ENDPOINT = "api.k8s.example.test";
@@ -48,6 +49,8 @@ describe("a restart with a state folder", () => {
     cp1?.release();
     cp2?.release();
     await second.waitForLog("target answered", ({ target }) => target === "cp2");
+    // The line may be read before the threads have taken the answer.
+    await waitUntil(async () => (await ask()).length === 2);
     expect((await ask()).sort()).toEqual([cp1?.address, cp2?.address].sort());
   });
 

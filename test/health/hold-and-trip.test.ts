@@ -195,13 +195,13 @@ describe("what is remembered", () => {
 
 describe("an override", () => {
   test("is in the picture at once, and is left alone by probes and reloads", async () => {
-    const { monitor, advance, transitions } = monitorHarness();
+    const { monitor, setOverride, advance, transitions } = monitorHarness();
     monitor.configure(endpoints({ api: ["cp1", "cp2"] }));
     monitor.start();
     await advance(10_000);
     const before = monitor.snapshot();
     const override = { kind: "drained", origin: "operator", setAtMs: 1, reason: "kernel" } as const;
-    monitor.setOverride("api", "cp1", override);
+    setOverride("api", "cp1", override);
     const after = monitor.snapshot().endpoints.get("api");
     expect(after?.targets[0]?.override).toEqual(override);
     expect(after?.targets[1]).toBe(before.endpoints.get("api")?.targets[1]);
@@ -209,14 +209,14 @@ describe("an override", () => {
     await advance(10_000);
     monitor.configure(endpoints({ api: ["cp1"] }));
     expect(monitor.snapshot().endpoints.get("api")?.targets[0]?.override).toEqual(override);
-    monitor.setOverride("api", "cp1", undefined);
+    setOverride("api", "cp1", undefined);
     expect(monitor.snapshot().endpoints.get("api")?.targets[0]).not.toHaveProperty("override");
     expect(transitions).toHaveLength(2);
   });
 
   test("of a target that is not there waits for it", () => {
-    const { monitor } = monitorHarness();
-    monitor.setOverride("api", "cp1", { kind: "forced-down", origin: "operator", setAtMs: 1 });
+    const { monitor, setOverride } = monitorHarness();
+    setOverride("api", "cp1", { kind: "forced-down", origin: "operator", setAtMs: 1 });
     monitor.configure(endpoints({ api: ["cp1"] }));
     expect(monitor.snapshot().endpoints.get("api")?.targets[0]?.override?.kind).toBe("forced-down");
   });

@@ -1,7 +1,8 @@
 import type { ProbeConfig } from "../../src/config/config.js";
-import type { ProbeResult, ResultClass, Transition } from "../../src/health/health.js";
+import type { Override, ProbeResult, ResultClass, Transition } from "../../src/health/health.js";
 import {
   createHealthMonitor,
+  type HealthMonitor,
   type HealthMonitorOptions,
   type MonitoredEndpoint,
   type ProbeReport,
@@ -68,8 +69,15 @@ export function monitorHarness(more: Partial<HealthMonitorOptions> = {}) {
   const isolations: boolean[] = [];
   const holds: string[] = [];
   const wires = new Map<string, (how: TripwireEnd) => void>();
-  const monitor = createHealthMonitor({
+  const overrides = new Map<string, Override>();
+  const setOverride = (fqdn: string, target: string, override: Override | undefined): void => {
+    if (override === undefined) overrides.delete(`${fqdn} ${target}`);
+    else overrides.set(`${fqdn} ${target}`, override);
+    monitor.overrideChanged(fqdn, target);
+  };
+  const monitor: HealthMonitor = createHealthMonitor({
     clock,
+    overrideOf: (fqdn, target) => overrides.get(`${fqdn} ${target}`),
     random: () => {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
       return state / 2 ** 32;
@@ -97,6 +105,7 @@ export function monitorHarness(more: Partial<HealthMonitorOptions> = {}) {
     ...more,
   });
   return {
+    setOverride,
     clock,
     monitor,
     probes,

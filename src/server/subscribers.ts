@@ -1,0 +1,41 @@
+import type { EventLog } from "../admin/event-log.js";
+import type { Metrics } from "../admin/metrics.js";
+import type { WorkerPool } from "../transport/worker-pool.js";
+import { adminEvents } from "./admin-events.js";
+import { certificateWarnings } from "./certificate-warnings.js";
+import { type ConfigWatch, configWatching } from "./config-watcher.js";
+import type { ServedEndpoints } from "./endpoints.js";
+import { eventMetrics } from "./event-metrics.js";
+import type { ServerEvents, Subscriber } from "./events.js";
+import type { HealthPersistence } from "./persistence.js";
+import { historyKeeping, type ProbeHistory } from "./probe-history.js";
+import type { ThreadPolicy } from "./query-policy.js";
+import { tableDistribution } from "./table-distribution.js";
+
+/** What subscribers act on. */
+export interface SubscriberParts {
+  readonly pool: WorkerPool;
+  readonly policy: ThreadPolicy;
+  readonly metrics: Metrics;
+  readonly history: ProbeHistory;
+  readonly served: ServedEndpoints;
+  readonly eventLog: EventLog;
+  readonly persistence: HealthPersistence;
+  readonly watch: ConfigWatch;
+}
+
+/** Subscribes every part that follows the events, in the order in which they are told. A new one is one entry more. */
+export function subscribeParts(events: ServerEvents, parts: SubscriberParts): void {
+  const subscribers: Readonly<Record<string, Subscriber>> = {
+    // First, since queries wait for nothing else.
+    tables: tableDistribution(parts.pool),
+    "query policy": parts.policy.subscriber(),
+    metrics: eventMetrics(parts.metrics),
+    "probe history": historyKeeping(parts.history),
+    certificates: certificateWarnings(events, parts.served),
+    "admin events": adminEvents(parts.eventLog),
+    persistence: parts.persistence.subscriber(),
+    "configuration files": configWatching(parts.watch),
+  };
+  for (const [name, subscriber] of Object.entries(subscribers)) events.subscribe(name, subscriber);
+}
