@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { publishZone } from "../dist/answers/zone-compiler.js";
 import { createLogger } from "../dist/lib/logger.js";
 import { prepare } from "../dist/server/load-zones.js";
-import { createWorkerPool } from "../dist/transport/worker-pool.js";
+import { WorkerPool } from "../dist/transport/worker-pool.js";
 
 const { values: options } = parseArgs({
   options: { config: { type: "string" }, dgram: { type: "boolean", default: false } },
@@ -41,7 +41,7 @@ const published = zones.map((zone, index) => {
   return publishZone(zone, new Map(everything), Date.now());
 });
 const currentZones = () => published.map((zone) => zone.compile());
-const answering = createWorkerPool({
+const answering = new WorkerPool({
   workers: config.workers,
   log: createLogger({ level: "error" }),
   currentZones,

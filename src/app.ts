@@ -19,7 +19,7 @@ import { readSavedState } from "./server/saved-state.js";
 import type { ServerState } from "./server/state.js";
 import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
-import { createWorkerPool } from "./transport/worker-pool.js";
+import { WorkerPool } from "./transport/worker-pool.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
 /** A running server. */
@@ -71,7 +71,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const state: ServerState = { startedMs, started: config, config, isReady: false, isStopping: false, lastReload };
 
   // Its threads keep the process alive, which no timer does.
-  const pool = createWorkerPool({ workers: config.workers, log, currentZones: () => served.compile() });
+  const pool = new WorkerPool({ workers: config.workers, log, currentZones: () => served.compile() });
   const events = new ServerEvents(clock, log);
   events.subscribe("log", eventLogging(log));
   const saved = await readSavedState(config.stateDir, clock, events);

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.js";
 import { readCookieSecrets } from "../config/cookie-secrets.js";
 import { UserError } from "../lib/errors.js";
 import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
-import type { ServiceTerms } from "../transport/worker-messages.js";
+import type { ThreadPolicySettings } from "../transport/worker-messages.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { addressOctets } from "../wire/address.js";
 import type { Subscriber } from "./events.js";
@@ -12,7 +12,7 @@ import type { Subscriber } from "./events.js";
  * between needs them again.
  */
 export class ThreadPolicy {
-  readonly #pool: Pick<WorkerPool, "serve" | "setStale" | "transport">;
+  readonly #pool: Pick<WorkerPool, "setPolicy" | "setStale" | "transport">;
   readonly #threads: number;
   readonly #randomSecret: Uint8Array;
 
@@ -20,7 +20,11 @@ export class ThreadPolicy {
    * @param threads that were asked for at the start; their number stays
    * @param randomSecret 16 octets, for cookies where no file holds a secret
    */
-  constructor(pool: Pick<WorkerPool, "serve" | "setStale" | "transport">, threads: number, randomSecret: Uint8Array) {
+  constructor(
+    pool: Pick<WorkerPool, "setPolicy" | "setStale" | "transport">,
+    threads: number,
+    randomSecret: Uint8Array,
+  ) {
     this.#pool = pool;
     this.#threads = threads;
     this.#randomSecret = randomSecret;
@@ -33,8 +37,8 @@ export class ThreadPolicy {
    */
   read(config: Config): () => void {
     const { transport } = this.#pool;
-    const terms = serviceTerms({ ...config, workers: this.#threads }, { transport, randomSecret: this.#randomSecret });
-    return () => this.#pool.serve(terms);
+    const policy = threadPolicy({ ...config, workers: this.#threads }, { transport, randomSecret: this.#randomSecret });
+    return () => this.#pool.setPolicy(policy);
   }
 
   /** Subscriber that has answers marked as stale while the prober is cut off. */
@@ -43,8 +47,8 @@ export class ThreadPolicy {
   }
 }
 
-/** What terms depend on beside the configuration. */
-export interface TermsContext {
+/** What the policy of threads depends on beside the configuration. */
+export interface ThreadPolicyContext {
   readonly transport: WorkerPool["transport"];
   /** 16 octets, used where no file holds a secret; the same for the life of the process. */
   readonly randomSecret: Uint8Array;
@@ -55,7 +59,7 @@ export interface TermsContext {
  *
  * @throws UserError if the secrets have become unreadable since the configuration was read
  */
-export function serviceTerms({ queries, workers }: Config, context: TermsContext): ServiceTerms {
+export function threadPolicy({ queries, workers }: Config, context: ThreadPolicyContext): ThreadPolicySettings {
   const { transport, randomSecret } = context;
   const threads = transport === "batch" ? workers : 1;
   const { allow, rateLimit, cookieSecretFile, identity, version, tcp } = queries;

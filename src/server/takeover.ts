@@ -45,7 +45,7 @@ export async function takeOver(
   predecessor: Predecessor,
 ): Promise<void> {
   const { listen, admin } = state.config;
-  await pool.listen(listen, true);
+  await pool.listen(listen, { isShared: true });
   pool.settle((await predecessor.leave(pool.threads)) ?? pool.threads);
   // The predecessor obeyed its operators until now.
   const saved = await savedOverrides?.();

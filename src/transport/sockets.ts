@@ -17,6 +17,8 @@ export interface BoundAddress {
   readonly udp: readonly UdpSocket[];
   /** A listening TCP socket that was inherited; without one, one is bound when a thread needs it. */
   readonly inheritedTcp?: number;
+  /** The machine may not have the address. */
+  readonly freeBind?: boolean;
   /** The UDP sockets were inherited: they are never closed, since the address may be asked for again. */
   readonly isInherited?: boolean;
 }
@@ -48,18 +50,27 @@ export function inheritedSockets(
   return found;
 }
 
+/** How an address is bound. */
+export interface BindSettings {
+  /** Beside another server of the same user, which is going to leave. Default false. */
+  readonly isShared?: boolean;
+  /** Also where this machine does not have the address yet (`IP_FREEBIND`). Default false. */
+  readonly freeBind?: boolean;
+}
+
 /**
  * Binds one UDP socket for each thread. They share the address by `SO_REUSEPORT`, which would also let a second server
  * on silently; so the address is first bound alone.
  *
- * @param isShared leaves that out: a successor joins the server that it is going to replace
+ * A successor, which joins the server that it is going to replace (`isShared`), leaves that out.
+ *
  * @throws UserError
  */
 export function bindAddress(
   batch: BatchTransport,
   address: SocketAddress,
   threads: number,
-  isShared: boolean,
+  { isShared = false, freeBind = false }: BindSettings,
   inherited: Inherited,
 ): BoundAddress {
   const given = inherited.get(formatAddress(address));
@@ -70,17 +81,18 @@ export function bindAddress(
     return { address, udp, isInherited: true, ...(given.tcp === undefined ? {} : { inheritedTcp: given.tcp }) };
   }
   if (!isShared && address.port !== 0) {
-    for (const kind of ["udp", "tcp"] as const) closeSync(bindOne(batch, address, kind, false).fd);
+    for (const kind of ["udp", "tcp"] as const)
+      closeSync(bindOne(batch, { address, kind, reusePort: false, freeBind }).fd);
   }
   const udp: UdpSocket[] = [];
   let at = address;
   try {
     for (let i = 0; i < threads; i += 1) {
-      const socket = bindOne(batch, at, "udp", true);
+      const socket = bindOne(batch, { address: at, kind: "udp", reusePort: true, freeBind });
       at = { address: address.address, port: socket.port };
       udp.push({ fd: socket.fd, counters: createCounters() });
     }
-    return { address: at, udp };
+    return { address: at, udp, freeBind };
   } catch (error) {
     closeSockets([{ address, udp }]);
     throw error;
@@ -88,15 +100,23 @@ export function bindAddress(
 }
 
 /** A listening TCP socket for an address; it becomes the property of whoever listens on it. @throws UserError */
-export function tcpSocket(batch: BatchTransport, { address, inheritedTcp }: BoundAddress): number {
-  return inheritedTcp === undefined ? bindOne(batch, address, "tcp", true).fd : batch.duplicate(inheritedTcp);
+export function tcpSocket(batch: BatchTransport, { address, inheritedTcp, freeBind = false }: BoundAddress): number {
+  if (inheritedTcp !== undefined) return batch.duplicate(inheritedTcp);
+  return bindOne(batch, { address, kind: "tcp", reusePort: true, freeBind }).fd;
 }
 
-function bindOne(batch: BatchTransport, at: SocketAddress, kind: "udp" | "tcp", reusePort: boolean): BoundSocket {
+interface BindOrder {
+  readonly address: SocketAddress;
+  readonly kind: "udp" | "tcp";
+  readonly reusePort: boolean;
+  readonly freeBind: boolean;
+}
+
+function bindOne(batch: BatchTransport, { address, kind, reusePort, freeBind }: BindOrder): BoundSocket {
   try {
-    return batch.bind({ ...at, kind, reusePort });
+    return batch.bind({ ...address, kind, reusePort, freeBind });
   } catch (error) {
-    throw listenError(kind.toUpperCase(), at, error);
+    throw listenError(kind.toUpperCase(), address, error);
   }
 }
 

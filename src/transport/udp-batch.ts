@@ -3,40 +3,71 @@ import type { Client } from "../query/client.js";
 import { TRANSPORT } from "../query/counters.js";
 import type { Respond } from "../query/respond.js";
 import { type BatchBuffers, createBuffers, PEER_ADDRESS_OFFSET, PEER_OCTETS } from "./batch/buffers.js";
-import { type BatchTransport, loadBatch } from "./batch/load.js";
-
-/** Serves a bound UDP socket in this thread. The descriptor stays its owner's. */
-export type ReceiveBatches = (
-  address: SocketAddress,
-  socket: { readonly fd: number; readonly counters: BigUint64Array },
-) => Listening;
+import type { BatchTransport, Receiver } from "./batch/load.js";
 
 /**
- * Prepares a thread to answer whole batches of datagrams through the native part, which is loaded when the first
- * socket is served. All sockets of the thread share one set of buffers.
+ * Milliseconds that the thread blocks at most before its event loop turns: the engine has timers and tasks of its own
+ * there, and a thread that is terminated is waited for as long.
  */
-export function createBatchReceiver(respond: Respond): ReceiveBatches {
-  let prepared:
-    | { readonly transport: BatchTransport; readonly buffers: BatchBuffers; readonly onBatch: (count: number) => void }
-    | undefined;
-  const prepare = () => {
-    const { transport, reason } = loadBatch();
-    if (transport === undefined) throw new Error(reason);
-    const buffers = createBuffers();
-    return { transport, buffers, onBatch: batchHandler(buffers, respond) };
-  };
-  return (address, { fd, counters }) => {
-    prepared ??= prepare();
-    const { transport, buffers, onBatch } = prepared;
-    const receiver = transport.receive({ fd, buffers, counters, onBatch });
+const MAX_BLOCK_MS = 250;
+
+/**
+ * Answers whole batches of datagrams through the native part. The thread blocks there; whoever posts a message to it rings
+ * the alarm, so that its event loop turns and takes the message. All sockets of the thread share one set of buffers.
+ */
+export class BatchServer {
+  private readonly buffers = createBuffers();
+  private readonly onBatch: (count: number) => void;
+  private receivers: readonly Receiver[] = [];
+  private isStopped = false;
+
+  /**
+   * @param alarm of this thread, from {@link BatchTransport.alarm}
+   * @param blockMs milliseconds, 0 or more, default {@link MAX_BLOCK_MS}
+   */
+  constructor(
+    private readonly transport: BatchTransport,
+    respond: Respond,
+    private readonly alarm: number,
+    private readonly blockMs = MAX_BLOCK_MS,
+  ) {
+    this.onBatch = batchHandler(this.buffers, respond);
+  }
+
+  /** Serves a bound UDP socket. The descriptor stays its owner's. */
+  open(
+    address: SocketAddress,
+    { fd, counters }: { readonly fd: number; readonly counters: BigUint64Array },
+  ): Listening {
+    const { buffers, onBatch } = this;
+    const receiver = this.transport.receive({ fd, buffers, counters, onBatch });
+    this.receivers = [...this.receivers, receiver];
     return {
       address,
-      async stop() {
+      stop: async () => {
         receiver.drain();
         receiver.close();
+        this.receivers = this.receivers.filter((one) => one !== receiver);
       },
     };
-  };
+  }
+
+  /** Begins to answer, and goes on until {@link stop}. */
+  start(): void {
+    setImmediate(() => this.turn());
+  }
+
+  /** Answers no more. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  /** One turn of the event loop comes between two calls: it takes the messages that the alarm was rung for. */
+  private turn(): void {
+    if (this.isStopped) return;
+    this.transport.serve(this.receivers, this.alarm, this.blockMs);
+    setImmediate(() => this.turn());
+  }
 }
 
 /** The address family of IPv4 in a `sockaddr` (AF_INET), on every system; the other one here is IPv6. */

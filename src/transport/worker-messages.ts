@@ -8,10 +8,13 @@ import type { TcpLimits } from "./tcp-connection.js";
 
 /** What a thread is started with. */
 export interface WorkerSettings {
-  /** From 0; the first one also serves TCP. */
+  /** From 0: UDP threads, then that of TCP. */
   readonly index: number;
+  readonly role: "udp" | "tcp";
   /** Of its query counters. */
   readonly counters: SharedArrayBuffer;
+  /** Rung when there is a message for a thread that blocks in the native part; absent: this one does not. */
+  readonly alarm?: number;
 }
 
 /** A listen address as a thread is to serve it. */
@@ -19,15 +22,14 @@ export interface SocketOrder {
   /** What it is known by: the address as configured. */
   readonly key: string;
   readonly address: SocketAddress;
-  /** A bound UDP socket, which stays the main thread's, and where to count; absent: the thread opens one itself. */
+  /** For UDP: a bound socket, which stays the main thread's, and where to count; absent: the thread opens one itself. */
   readonly udp?: { readonly fd: number; readonly counters: BigUint64Array<SharedArrayBuffer> };
-  /** A listening TCP socket, which becomes the thread's; absent: as for UDP, if `servesTcp`. */
+  /** For TCP: a listening socket, which becomes the thread's; absent: the thread has one, or opens one itself. */
   readonly tcp?: { readonly fd: number };
-  readonly servesTcp: boolean;
 }
 
 /** Whom a thread answers, how often, and for how long. */
-export interface ServiceTerms {
+export interface ThreadPolicySettings {
   readonly policy: PolicySettings;
   readonly tcp: TcpLimits;
 }
@@ -41,7 +43,7 @@ export type ToWorker =
   | { readonly kind: "update"; readonly zone: Name; readonly serial: number; readonly nodes: PackedNodes }
   | { readonly kind: "ready" }
   /** Whom to answer, and how, from now on. */
-  | { readonly kind: "serve"; readonly terms: ServiceTerms }
+  | { readonly kind: "policy"; readonly policy: ThreadPolicySettings }
   /** Whether answers are those of before, since health cannot be told. */
   | { readonly kind: "stale"; readonly isStale: boolean }
   /** Everything to listen on from now on; answered by `listening` or `listen-failed` with the same number. */

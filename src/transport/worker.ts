@@ -1,4 +1,4 @@
-/** A thread that answers queries: sockets and a table, and messages that say what is to be in them. */
+/** A thread that answers queries over UDP, or over TCP: sockets and a table, and messages that say what is to be in them. */
 import { parentPort, workerData } from "node:worker_threads";
 import { unpackNodes } from "../answers/codec.js";
 import { AnswerTable } from "../answers/table.js";
@@ -10,50 +10,54 @@ import { createDefectReporter } from "../query/error-boundary.js";
 import { ErrorRateLimit } from "../query/error-rate-limit.js";
 import { createPolicy } from "../query/policy.js";
 import { createResponder, type ResponderState } from "../query/respond.js";
+import { loadBatch } from "./batch/load.js";
 import { openTcp } from "./tcp.js";
 import { DEFAULT_TCP_LIMITS, type TcpLimits } from "./tcp-connection.js";
 import { openUdp } from "./udp.js";
-import { createBatchReceiver } from "./udp-batch.js";
+import { BatchServer } from "./udp-batch.js";
 import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
+
+/** The TCP thread gives way to those of UDP on a processor that they share: as nice(2). */
+const TCP_NICE = 10;
 
 const settings = workerData as WorkerSettings;
 const counters = createQueryCounters(settings.counters);
 const state: ResponderState = { table: new AnswerTable(), ready: false };
 const monotonicMs = (): number => systemClock.monotonicMs();
-const onDefect = createDefectReporter((defect) => say({ kind: "defect", defect }), monotonicMs);
+const onDefect = createDefectReporter((defect) => post({ kind: "defect", defect }), monotonicMs);
 const respond = createResponder(state, counters, { onDefect, errorLimit: new ErrorRateLimit(monotonicMs) });
+const batchServer = settings.alarm === undefined ? undefined : startBatchServer(settings.alarm);
 let tcpLimits: TcpLimits = DEFAULT_TCP_LIMITS;
-const receiveBatches = createBatchReceiver(respond);
 
-let open: ReadonlyMap<string, readonly Listening[]> = new Map();
-let coming = new AnswerTable();
+let open: ReadonlyMap<string, Listening> = new Map();
+let nextTable = new AnswerTable();
 
-async function openSockets(order: SocketOrder): Promise<Listening[]> {
-  const udp =
-    order.udp === undefined ? await openUdp(order.address, respond) : receiveBatches(order.address, order.udp);
-  if (!order.servesTcp) return [udp];
-  try {
-    return [udp, await openTcp(udp.address, respond, order.tcp?.fd, { limits: () => tcpLimits, onTurnedAway })];
-  } catch (error) {
-    await udp.stop(0);
-    throw error;
-  }
+function startBatchServer(alarm: number): BatchServer {
+  const { transport, reason } = loadBatch();
+  if (transport === undefined) throw new Error(reason);
+  return new BatchServer(transport, respond, alarm);
 }
 
-function onTurnedAway(): void {
-  counters.dropped("connection-limit");
+async function openSocket({ address, udp, tcp }: SocketOrder): Promise<Listening> {
+  if (settings.role === "tcp") {
+    return openTcp(address, respond, tcp?.fd, {
+      limits: () => tcpLimits,
+      onTurnedAway: () => counters.dropped("connection-limit"),
+    });
+  }
+  return udp === undefined || batchServer === undefined ? openUdp(address, respond) : batchServer.open(address, udp);
 }
 
 /** Opens what is new, all or none, then closes what is no longer named. */
 async function listen(sockets: readonly SocketOrder[]): Promise<void> {
-  const next = new Map<string, readonly Listening[]>();
+  const next = new Map<string, Listening>();
   const fresh: Listening[] = [];
   try {
     for (const order of sockets) {
       let opened = open.get(order.key);
       if (opened === undefined) {
-        opened = await openSockets(order);
-        fresh.push(...opened);
+        opened = await openSocket(order);
+        fresh.push(opened);
       }
       next.set(order.key, opened);
     }
@@ -61,7 +65,7 @@ async function listen(sockets: readonly SocketOrder[]): Promise<void> {
     await closeAll(fresh, 0);
     throw error;
   }
-  const closing = [...open].filter(([key]) => !next.has(key)).flatMap(([, sockets]) => sockets);
+  const closing = [...open].filter(([key]) => !next.has(key)).map(([, socket]) => socket);
   open = next;
   await closeAll(closing, 0);
 }
@@ -70,27 +74,43 @@ async function closeAll(sockets: readonly Listening[], graceMs: number): Promise
   await Promise.all(sockets.map((socket) => socket.stop(graceMs)));
 }
 
-function say(message: FromWorker): void {
+function post(message: FromWorker): void {
   parentPort?.postMessage(message);
 }
 
-async function obey(message: ToWorker): Promise<void> {
+async function answerListen(number: number, sockets: readonly SocketOrder[]): Promise<void> {
+  try {
+    await listen(sockets);
+    post({ kind: "listening", number, addresses: [...open.values()].map(({ address }) => address) });
+  } catch (error) {
+    const code = error instanceof UserError ? error.code : "LISTEN_FAILED";
+    post({ kind: "listen-failed", number, message: messageOf(error), code });
+  }
+}
+
+async function stop(graceMs: number): Promise<void> {
+  await closeAll([...open.values()], graceMs);
+  batchServer?.stop();
+  parentPort?.close();
+}
+
+async function handleMessage(message: ToWorker): Promise<void> {
   switch (message.kind) {
     case "begin":
-      coming = new AnswerTable();
+      nextTable = new AnswerTable();
       return;
     case "zones":
-      for (const zone of message.zones) coming.addZone(zone);
+      for (const zone of message.zones) nextTable.addZone(zone);
       return;
     case "commit":
-      state.table = coming;
+      state.table = nextTable;
       return;
     case "update":
       state.table.update({ zone: message.zone, serial: message.serial, nodes: unpackNodes(message.nodes) });
       return;
-    case "serve":
-      state.policy = createPolicy(message.terms.policy, systemClock, Math.random);
-      tcpLimits = message.terms.tcp;
+    case "policy":
+      state.policy = createPolicy(message.policy.policy, systemClock, Math.random);
+      tcpLimits = message.policy.tcp;
       return;
     case "stale":
       // All else stays, the rate limiter's counts among them.
@@ -100,21 +120,12 @@ async function obey(message: ToWorker): Promise<void> {
       state.ready = true;
       return;
     case "listen":
-      try {
-        await listen(message.sockets);
-        const addresses = [...open.values()].flatMap(([udp]) => (udp === undefined ? [] : [udp.address]));
-        say({ kind: "listening", number: message.number, addresses });
-      } catch (error) {
-        const code = error instanceof UserError ? error.code : "LISTEN_FAILED";
-        say({ kind: "listen-failed", number: message.number, message: messageOf(error), code });
-      }
-      return;
+      return answerListen(message.number, message.sockets);
     case "stop":
-      await closeAll([...open.values()].flat(), message.graceMs);
-      parentPort?.close();
+      return stop(message.graceMs);
   }
 }
 
-parentPort?.on("message", (message: ToWorker) => {
-  void obey(message);
-});
+parentPort?.on("message", (message: ToWorker) => void handleMessage(message));
+if (settings.role === "tcp") loadBatch().transport?.setNice(TCP_NICE);
+batchServer?.start();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readCookieSecrets } from "../../src/config/cookie-secrets.js";
-import { serviceTerms } from "../../src/server/query-policy.js";
+import { threadPolicy } from "../../src/server/query-policy.js";
 import { folderWith, loadRight, loadWrong, MAIN } from "./folder.js";
 
 const SECRET = "e5e973e5a6b2a43f48e7dc849e37bfcf";
@@ -12,7 +12,7 @@ describe("queries", () => {
   test("left out: everyone, no limit, a random secret, nothing told", () => {
     const { config } = loadRight();
     expect(config.queries).toEqual({ tcp: { maxConnections: 2_000, maxPerClient: 200, idleMs: 10_000 } });
-    const terms = serviceTerms(config, { transport: "batch", randomSecret: RANDOM });
+    const terms = threadPolicy(config, { transport: "batch", randomSecret: RANDOM });
     expect(terms.policy).toEqual({ cookieSecrets: [RANDOM], tcpIdleMs: 10_000 });
     expect(terms.tcp).toMatchObject({ maxConnections: 2_000, maxPerClient: 200, idleMs: 10_000 });
   });
@@ -42,11 +42,11 @@ queries:
       version: "1.2",
       tcp: { maxConnections: 500, maxPerClient: 10, idleMs: 3_000 },
     });
-    const { policy, tcp } = serviceTerms(config, { transport: "batch", randomSecret: RANDOM });
+    const { policy, tcp } = threadPolicy(config, { transport: "batch", randomSecret: RANDOM });
     expect(policy.cookieSecrets.map((secret) => Buffer.from(secret).toString("hex"))).toEqual([SECRET, "0".repeat(32)]);
     // A quarter for each of four threads; without the native part there is one thread.
     expect(policy.rateLimit?.perSecond).toBe(50);
-    expect(serviceTerms(config, { transport: "dgram", randomSecret: RANDOM }).policy.rateLimit?.perSecond).toBe(200);
+    expect(threadPolicy(config, { transport: "dgram", randomSecret: RANDOM }).policy.rateLimit?.perSecond).toBe(200);
     expect(policy.allow?.[1]).toEqual({ octets: Uint8Array.of(192, 0, 2, 7), bits: 32 });
     expect(Buffer.from(policy.identity ?? []).toString()).toBe("site-a");
     expect(policy.tcpIdleMs).toBe(3_000);

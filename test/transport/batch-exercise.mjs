@@ -16,6 +16,34 @@ const native = createRequire(import.meta.url)(addon);
 const BATCH = 8;
 const SLOT = 64;
 
+/** Receivers that this thread serves, in turns with its event loop, until they are closed. */
+const served = new Set();
+let isServing = false;
+
+function serveInTurns() {
+  if (isServing) return;
+  isServing = true;
+  const alarm = native.alarm();
+  const turn = () => {
+    if (served.size === 0) {
+      isServing = false;
+      closeSync(alarm);
+      return;
+    }
+    setImmediate(turn);
+    native.ring(alarm);
+    native.serve([...served], alarm, 5);
+    native.serve([...served], alarm, 1);
+  };
+  setImmediate(turn);
+}
+
+/** Closes a receiver, which ends its being served. */
+function close(receiver) {
+  native.close(receiver);
+  served.delete(receiver);
+}
+
 function receive(fd, handler) {
   const arrays = {
     receive: new Uint8Array(BATCH * SLOT),
@@ -38,9 +66,10 @@ function receive(fd, handler) {
     replies,
     peers,
     counters,
-    2,
     onBatch,
   );
+  served.add(receiver);
+  serveInTurns();
   return { receiver, counters };
 }
 
@@ -69,21 +98,21 @@ async function main() {
     ["udp4", "127.0.0.1", "127.0.0.1"],
     ["udp6", "::1", "::"],
   ]) {
-    const { fd, port } = native.bind(bind, 0, false, false, 0, 0);
+    const { fd, port } = native.bind(bind, 0, false, false, false, 0, 0);
     const client = createSocket(type);
     const reply = once(client, "message");
     // More than a batch, so that its last places are used too.
     await sendAll(client, port, to, [...messages, ...messages]);
     const { receiver } = receive(fd, echo);
     await reply;
-    native.close(receiver);
-    native.close(receiver);
+    close(receiver);
+    close(receiver);
     closeSync(fd);
     client.close();
   }
 
   // Lengths, peers and exceptions that a broken handler may leave behind.
-  const { fd, port } = native.bind("127.0.0.1", 0, false, false, 0, 0);
+  const { fd, port } = native.bind("127.0.0.1", 0, false, false, false, 0, 0);
   const client = createSocket("udp4");
   const handlers = [
     (_, { replies }) => replies.fill(SLOT),
@@ -98,7 +127,7 @@ async function main() {
     await sendAll(client, port, "127.0.0.1", messages);
     const { receiver } = receive(fd, handler);
     native.drain(receiver);
-    native.close(receiver);
+    close(receiver);
   }
   await sendAll(client, port, "127.0.0.1", messages);
   const thrower = receive(fd, () => {
@@ -109,23 +138,27 @@ async function main() {
   process.once("uncaughtException", () => {});
   await sendAll(client, port, "127.0.0.1", messages);
   await uncaught;
-  native.close(thrower.receiver);
+  close(thrower.receiver);
   assert.throws(() => native.close({}), /not a receiver/);
+  assert.throws(() => native.serve([{}], 0, 0), /not a receiver/);
+  assert.throws(() => native.serve(new Array(257), 0, 0), /at most/);
+  closeSync(native.bind("192.0.2.200", 0, false, false, true, 0, 0).fd);
+  native.setNice(1);
   assert.throws(() => native.receive(1), /too few/);
   for (const bad of [-1, 1e9, 1, fd + 1000]) assert.throws(() => receive(bad, echo));
-  assert.throws(() => native.bind("192.0.2.200", 53, false, false, 0, 0), { code: "EADDRNOTAVAIL" });
-  assert.throws(() => native.bind("x".repeat(500), 53, false, false, 0, 0));
+  assert.throws(() => native.bind("192.0.2.200", 53, false, false, false, 0, 0), { code: "EADDRNOTAVAIL" });
+  assert.throws(() => native.bind("x".repeat(500), 53, false, false, false, 0, 0));
 
   // A handler that closes its own receiver, from its body and from a promise.
   for (const later of [false, true]) {
     await new Promise((resolve) => {
       const { receiver } = receive(fd, () => {
-        const close = () => {
-          native.close(receiver);
+        const end = () => {
+          close(receiver);
           resolve();
         };
-        if (later) queueMicrotask(close);
-        else close();
+        if (later) queueMicrotask(end);
+        else end();
       });
       sendAll(client, port, "127.0.0.1", messages);
     });
@@ -135,17 +168,17 @@ async function main() {
   for (let i = 0; i < 50; i += 1) {
     const { receiver } = receive(fd, echo);
     if (i % 2 === 0) native.drain(receiver);
-    native.close(receiver);
+    close(receiver);
   }
   globalThis.gc();
   await new Promise((resolve) => setImmediate(resolve));
   globalThis.gc();
 
-  const tcp = native.bind("127.0.0.1", 0, true, true, 0, 0);
+  const tcp = native.bind("127.0.0.1", 0, true, true, false, 0, 0);
   native.describe(tcp.fd);
   closeSync(tcp.fd);
-  const first = native.bind("127.0.0.1", 0, false, true, 0, 0);
-  const second = native.bind("127.0.0.1", first.port, false, true, 0, 0);
+  const first = native.bind("127.0.0.1", 0, false, true, false, 0, 0);
+  const second = native.bind("127.0.0.1", first.port, false, true, false, 0, 0);
   native.steer(first.fd, 1, 1);
   native.steer(first.fd, 0, 2);
   native.unsteer(second.fd);

@@ -6,7 +6,7 @@ import { createPolicy, type PolicySettings } from "../../src/query/policy.js";
 import { createResponder, type ResponderState } from "../../src/query/respond.js";
 import { createCounters } from "../../src/transport/batch/buffers.js";
 import { loadBatch } from "../../src/transport/batch/load.js";
-import { createBatchReceiver } from "../../src/transport/udp-batch.js";
+import { BatchServer } from "../../src/transport/udp-batch.js";
 import { parseName } from "../../src/wire/name.js";
 import { serveSketch } from "../answers/serve.js";
 import { afterThisTest } from "../support/cleanup.js";
@@ -38,10 +38,16 @@ function serveBatches(address: string, settings?: Partial<PolicySettings>) {
   );
   const respond = createResponder(state, counters, { onDefect });
   const { fd, port } = batch.bind({ address, port: 0, kind: "udp", reusePort: false });
-  const listening = createBatchReceiver(respond)({ address, port }, { fd, counters: createCounters() });
+  const alarm = batch.alarm();
+  // It shares this thread with the client.
+  const server = new BatchServer(batch, respond, alarm, 1);
+  const listening = server.open({ address, port }, { fd, counters: createCounters() });
+  server.start();
   afterThisTest(async () => {
     await listening.stop(0);
+    server.stop();
     closeSync(fd);
+    closeSync(alarm);
   });
   return { server: address, port, defects };
 }

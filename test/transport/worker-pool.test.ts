@@ -3,7 +3,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { publishZone } from "../../src/answers/zone-compiler.js";
 import { createLogger } from "../../src/lib/logger.js";
 import { loadBatch } from "../../src/transport/batch/load.js";
-import { createWorkerPool, startThread, type WorkerPool } from "../../src/transport/worker-pool.js";
+import { WorkerPool } from "../../src/transport/worker-pool.js";
+import { startThread } from "../../src/transport/worker-thread.js";
 import { answering as answers, sketchZone } from "../answers/serve.js";
 import { ask, askForAddresses } from "../support/dns-client.js";
 import { loadServer } from "../support/load.js";
@@ -40,7 +41,7 @@ async function start(
 ): Promise<Started> {
   const published = publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now());
   const threads: Worker[] = [];
-  const answering = createWorkerPool({
+  const answering = new WorkerPool({
     workers,
     batch,
     log: createLogger({ level: "silent" }),
@@ -55,7 +56,7 @@ async function start(
   onTestFinished(async () => {
     if (!isStopped) await answering.stop(0);
   });
-  const { leave } = answering;
+  const leave = answering.leave.bind(answering);
   answering.leave = (...args) => {
     isStopped = true;
     return leave(...args);
@@ -63,7 +64,7 @@ async function start(
   answering.load([published.compile()]);
   answering.setReady();
   const port = wantedPort ?? (await freePort(address));
-  await answering.listen([{ address, port }], isShared);
+  await answering.listen([{ address, port }], { isShared });
   return { answering, published, threads, port };
 }
 
@@ -104,6 +105,18 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
     expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME, transport: "tcp" })).toHaveLength(3);
   });
 
+  test.skipIf(skip)("the thread of TCP that dies is replaced too, and UDP does not notice", async () => {
+    const { answering, threads, port } = await start(batch);
+    const tcp = threads[answering.threads];
+    await tcp?.terminate();
+    expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME })).toHaveLength(3);
+    await waitUntil(() => threads[answering.threads] !== tcp, { describe: "another thread" });
+    const at = { server: "127.0.0.1", port, name: NAME, transport: "tcp", timeoutMs: 300 } as const;
+    await waitUntil(async () => (await askForAddresses(at).catch(() => [])).length === 3, {
+      describe: "answers over TCP again",
+    });
+  });
+
   test.skipIf(skip)("addresses come and go while it runs; one that cannot be opened changes nothing", async () => {
     const { answering, port } = await start(batch);
     await answering.listen([
@@ -130,7 +143,7 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
   });
 
   test.skipIf(skip)("is silent until it is ready", async () => {
-    const answering = createWorkerPool({
+    const answering = new WorkerPool({
       workers: 1,
       batch,
       log: createLogger({ level: "silent" }),
@@ -149,14 +162,14 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
 describe.skipIf(native.transport === undefined)("a successor", () => {
   test("takes over five times under load, and not one query is lost", async () => {
     const total = 50_000;
-    let { answering, threads, port } = await start(native, 2);
+    let { answering, port } = await start(native, 2);
     const load = loadServer(NAME, port, total);
     for (let restart = 0; restart < 5; restart += 1) {
       await waitUntil(() => load.sent() > (total / 6) * (restart + 1), { describe: "more load", timeoutMs: 20_000 });
       const successor = await start(native, 1 + ((restart + 1) % 3), "127.0.0.1", port, true);
-      await answering.leave(successor.threads.length, 1_000);
-      successor.answering.settle(threads.length);
-      ({ answering, threads } = successor);
+      await answering.leave(successor.answering.threads, 1_000);
+      successor.answering.settle(answering.threads);
+      ({ answering } = successor);
     }
     expect(await load.done).toEqual({ sent: total, lost: 0 });
   });

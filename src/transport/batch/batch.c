@@ -6,13 +6,17 @@
  * (see buffers.ts), the vectors of recvmmsg(2) and sendmmsg(2) in this file. A batch costs one N-API call, whatever
  * it holds. There is no global state, so every worker thread may load it.
  *
- * Two kinds of thing:
+ * Three kinds of thing:
  *   - a bound socket is a plain file descriptor, made by bind() or handed to us (socket activation), that its
  *     owner closes; the kernel queues datagrams on it whether or not anyone reads;
- *   - a receiver reads a duplicate of such a descriptor on the event loop of the thread that started it. When its
- *     thread dies, the bound socket and its queue stay, and the next receiver carries on.
+ *   - a receiver reads a duplicate of such a descriptor. When its thread dies, the bound socket and its queue stay, and
+ *     the next receiver carries on;
+ *   - an alarm is an eventfd(2): another thread rings it to end a serve().
  *
- * Linux only: recvmmsg, sendmmsg, SO_MEMINFO, reuseport programs.
+ * serve() blocks its thread: it waits for datagrams in ppoll(2) and calls JavaScript directly. The event loop has no part
+ * in it: a wake-up through epoll and a callback scope costs twice as much as all else that one datagram takes.
+ *
+ * Linux only: recvmmsg, sendmmsg, eventfd, SO_MEMINFO, reuseport programs.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -22,23 +26,31 @@
 #include <linux/filter.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <node_api.h>
 #include <uv.h>
 
 /* Raised with every change of what JavaScript sees; load.ts refuses another one. */
-#define API_VERSION 2
+#define API_VERSION 3
 
 /* Older C libraries lack these; the values are the kernel's and never change. */
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55
+#endif
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78
 #endif
 #ifndef SO_ATTACH_REUSEPORT_CBPF
 #define SO_ATTACH_REUSEPORT_CBPF 51
@@ -55,8 +67,10 @@
 #define MAX_DRAIN_BATCHES 1024
 /* Of idle wakes, one in so many also asks the kernel for its drop count; full batches always do. */
 #define WAKES_PER_DROP_CHECK 64
-/* A busy receiver goes back to waiting when a turn brings less than this share of one batch. */
-#define BUSY_SHARE 4
+/* Receivers that one serve() waits for: more listen addresses than any server has. */
+#define MAX_RECEIVERS 256
+/* Rounds over all receivers between two looks at the clock and the alarm while datagrams keep coming. */
+#define ROUNDS_PER_LOOK 4
 /* Connections the kernel completes ahead of accept(2); Node's own default. */
 #define STREAM_BACKLOG 511
 
@@ -82,24 +96,16 @@ union control {
 };
 
 struct receiver {
-  uv_poll_t poll;
-  uv_idle_t idle;     /* runs instead of `poll` while busy */
   napi_env env;
   napi_ref handler;   /* the JavaScript function */
   napi_ref keep;      /* everything that must not be collected while the socket is open */
-  napi_async_context context;
-  napi_async_cleanup_hook_handle hook;
-  int owners;         /* the JavaScript object and two handles of the event loop; the last one frees */
-  int handles;
+  int owners;         /* the JavaScript object, and the socket while it is open; the last one frees */
   int fd;
   bool open;
-  bool busy;
   bool running;       /* a batch is in JavaScript's hands */
-  bool in_scope;      /* the context is in use up to the end of on_readable() */
   uint32_t batch;
   uint32_t receive_slot;
   uint32_t send_slot;
-  uint32_t batches_per_wake;
   uint32_t wakes;
   uint8_t *receive;
   uint8_t *send;
@@ -301,24 +307,28 @@ static napi_value duplicate_socket(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* bind(address, port, stream, reusePort, receiveBufferBytes, sendBufferBytes): what describe() says of the new socket */
+/*
+ * bind(address, port, stream, reusePort, freeBind, receiveBufferBytes, sendBufferBytes): what describe() says of the new socket.
+ * freeBind: the address may be one that this machine does not have (yet).
+ */
 static napi_value bind_socket(napi_env env, napi_callback_info info) {
-  napi_value values[6];
+  napi_value values[7];
   char text[80];
   char about[96];
   size_t length;
   uint32_t port, receive_buffer, send_buffer;
-  bool stream, reuse_port;
+  bool stream, reuse_port, free_bind;
   union address local;
 
-  if (!take_arguments(env, info, 6, values)) return NULL;
+  if (!take_arguments(env, info, 7, values)) return NULL;
   if (napi_get_value_string_utf8(env, values[0], text, sizeof text, &length) != napi_ok ||
       napi_get_value_bool(env, values[2], &stream) != napi_ok ||
-      napi_get_value_bool(env, values[3], &reuse_port) != napi_ok)
-    return throw_bad(env, "bind(address, port, stream, reusePort, receiveBufferBytes, sendBufferBytes)");
+      napi_get_value_bool(env, values[3], &reuse_port) != napi_ok ||
+      napi_get_value_bool(env, values[4], &free_bind) != napi_ok)
+    return throw_bad(env, "bind(address, port, stream, reusePort, freeBind, receiveBufferBytes, sendBufferBytes)");
   if (!take_uint32(env, values[1], 0, UINT16_MAX, &port) ||
-      !take_uint32(env, values[4], 0, INT32_MAX / 2, &receive_buffer) ||
-      !take_uint32(env, values[5], 0, INT32_MAX / 2, &send_buffer))
+      !take_uint32(env, values[5], 0, INT32_MAX / 2, &receive_buffer) ||
+      !take_uint32(env, values[6], 0, INT32_MAX / 2, &send_buffer))
     return NULL;
 
   memset(&local, 0, sizeof local);
@@ -333,6 +343,8 @@ static napi_value bind_socket(napi_env env, napi_callback_info info) {
   const char *failed = NULL;
   if (v6 && !set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) failed = "setsockopt";
   if (!failed && stream && !set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1)) failed = "setsockopt";
+  if (!failed && free_bind && !set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_FREEBIND : IP_FREEBIND, 1))
+    failed = "setsockopt";
   if (!failed && reuse_port && !set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1)) failed = "setsockopt";
   if (!failed && !stream) {
     set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, receive_buffer);
@@ -528,76 +540,128 @@ static bool run_batches(struct receiver *r, napi_value handler, unsigned limit, 
   return fine;
 }
 
-static void turn(struct receiver *r);
+/* ---- waiting ---- */
 
-static void on_idle(uv_idle_t *idle) {
-  turn(idle->data);
+static bool is_rung(int alarm) {
+  uint64_t times;
+  return read(alarm, &times, sizeof times) == (ssize_t)sizeof times;
 }
 
-/*
- * The event loop saw an error on the socket and has stopped polling. Read the error, which clears it, and whatever is
- * on the error queue; false if the descriptor is no socket any more, which then stays stopped instead of spinning.
- */
-static bool recover(struct receiver *r) {
-  char octets[64];
-  count(r, RECEIVE_ERRORS, 1);
-  if (get_int(r->fd, SOL_SOCKET, SO_ERROR) < 0) return false;
-  for (unsigned i = 0; i < MAX_BATCH; i++)
-    if (recv(r->fd, octets, sizeof octets, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits for a datagram, the alarm, or the end of the time; whether the alarm was rung. An error on a socket shows as readable. */
+static bool wait_for_any(struct pollfd *waits, nfds_t receivers, int64_t left_ms) {
+  if (ppoll(waits, receivers + 1, left_ms < 0 ? NULL : &(struct timespec){left_ms / 1000, left_ms % 1000 * 1000000}, NULL) <= 0) {
+    for (nfds_t i = 0; i <= receivers; i++) waits[i].revents = 0;
+    return false;
+  }
+  return (waits[receivers].revents & POLLIN) != 0 && is_rung(waits[receivers].fd);
+}
+
+/* Answers one batch of each receiver that has something. False: JavaScript threw, and the exception is pending. */
+static bool serve_ready(napi_env env, struct receiver **receivers, struct pollfd *waits, uint32_t number, bool *full) {
+  *full = false;
+  for (uint32_t i = 0; i < number; i++) {
+    napi_handle_scope handles;
+    napi_value handler;
+    uint32_t answered;
+    bool whole = false;
+    if (waits[i].revents == 0 || !receivers[i]->open) continue;
+    if (napi_open_handle_scope(env, &handles) != napi_ok) return false;
+    bool fine = napi_get_reference_value(env, receivers[i]->handler, &handler) == napi_ok &&
+                run_batches(receivers[i], handler, 1, &answered, &whole);
+    napi_close_handle_scope(env, handles);
+    if (!fine) return false;
+    /* While batches come full, the socket is read again without asking whether it has something. */
+    if (!whole) waits[i].revents = 0;
+    *full = *full || whole;
+  }
   return true;
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events) {
-  struct receiver *r = poll->data;
-  (void)events;
-  if (status == 0) turn(r);
-  else if (r->open && recover(r)) uv_poll_start(&r->poll, UV_READABLE, on_readable);
+static struct receiver *receiver_of(napi_env env, napi_value value);
+
+/*
+ * serve(receivers, alarm, milliseconds): answers what comes to the receivers until the alarm is rung or the time is up.
+ * A handler that throws ends it: its batch is dropped.
+ */
+static napi_value serve_all(napi_env env, napi_callback_info info) {
+  napi_value values[3], value;
+  struct receiver *receivers[MAX_RECEIVERS];
+  struct pollfd waits[MAX_RECEIVERS + 1];
+  uint32_t number, milliseconds;
+  int alarm;
+
+  if (!take_arguments(env, info, 3, values) || !take_fd(env, values[1], &alarm) ||
+      !take_uint32(env, values[2], 0, INT32_MAX, &milliseconds))
+    return NULL;
+  if (napi_get_array_length(env, values[0], &number) != napi_ok || number > MAX_RECEIVERS)
+    return throw_bad(env, "serve() takes an array of at most 256 receivers");
+  for (uint32_t i = 0; i < number; i++) {
+    if (napi_get_element(env, values[0], i, &value) != napi_ok || !(receivers[i] = receiver_of(env, value))) return NULL;
+    if (receivers[i]->running) return throw_bad(env, "a handler cannot serve its own receiver");
+    waits[i] = (struct pollfd){receivers[i]->open ? receivers[i]->fd : -1, POLLIN, 0};
+  }
+  waits[number] = (struct pollfd){alarm, POLLIN, 0};
+
+  const int64_t end_ms = now_ms() + milliseconds;
+  bool full = false, rung = is_rung(alarm);
+  for (unsigned round = 1; !rung; round++) {
+    if (!full) {
+      int64_t left_ms = end_ms - now_ms();
+      rung = wait_for_any(waits, number, left_ms < 0 ? 0 : left_ms);
+    } else if (round % ROUNDS_PER_LOOK == 0) {
+      rung = is_rung(alarm);
+    }
+    if (!serve_ready(env, receivers, waits, number, &full)) return NULL;
+    if ((!full || round % ROUNDS_PER_LOOK == 0) && now_ms() >= end_ms) break;
+  }
+  return NULL;
+}
+
+/* alarm(): the descriptor of a new alarm, which its owner closes */
+static napi_value make_alarm(napi_env env, napi_callback_info info) {
+  napi_value result;
+  (void)info;
+  int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) return throw_errno(env, errno, "eventfd", "");
+  if (napi_create_int32(env, fd, &result) == napi_ok) return result;
+  close(fd);
+  return NULL;
+}
+
+/* ring(alarm): ends the serve() that waits for it, or the next one. Any thread may. */
+static napi_value ring_alarm(napi_env env, napi_callback_info info) {
+  napi_value value;
+  int fd;
+  const uint64_t once = 1;
+  if (!take_arguments(env, info, 1, &value) || !take_fd(env, value, &fd)) return NULL;
+  /* EAGAIN: it was rung 2^64 times, which is often enough. */
+  if (write(fd, &once, sizeof once) < 0 && errno != EAGAIN) return throw_errno(env, errno, "write", "eventfd");
+  return NULL;
 }
 
 /*
- * While batches come full, the receiver does not wait for the socket but looks at it in every turn of the event loop.
- * Being watched by epoll costs a socket two wake-ups per datagram, one for what comes and one for what has been sent:
- * 0.25 of 1.9 microseconds per answer when this was measured.
+ * setNice(nice): how readily this thread gives way to others, -20 to 19 as nice(2), which under Linux is a thread's own.
+ * Whether it was allowed.
  */
-static void set_busy(struct receiver *r, bool busy) {
-  if (r->busy == busy) return;
-  r->busy = busy;
-  if (busy) {
-    uv_poll_stop(&r->poll);
-    uv_idle_start(&r->idle, on_idle);
-  } else {
-    uv_idle_stop(&r->idle);
-    uv_poll_start(&r->poll, UV_READABLE, on_readable);
-  }
-}
-
-/* One turn of the event loop: a bounded number of batches, so that other events get theirs. */
-static void turn(struct receiver *r) {
-  napi_env env = r->env;
-  napi_handle_scope handles;
-  napi_callback_scope callbacks;
-  napi_value handler, keep, error;
-  uint32_t answered;
-  bool full;
-
-  if (!r->open || napi_open_handle_scope(env, &handles) != napi_ok) return;
-  /* The scope runs promises and ticks that the handler queued, once per turn. */
-  if (napi_get_reference_value(env, r->handler, &handler) == napi_ok &&
-      napi_get_reference_value(env, r->keep, &keep) == napi_ok &&
-      napi_open_callback_scope(env, keep, r->context, &callbacks) == napi_ok) {
-    r->in_scope = true;
-    if (!run_batches(r, handler, r->batches_per_wake, &answered, &full) &&
-        napi_get_and_clear_last_exception(env, &error) == napi_ok)
-      napi_fatal_exception(env, error); /* 'uncaughtException': a handler that throws is a defect */
-    napi_close_callback_scope(env, callbacks);
-    r->in_scope = false;
-    if (r->open) set_busy(r, r->busy ? answered >= r->batch / BUSY_SHARE : full);
-    else napi_async_destroy(env, r->context);
-  }
-  napi_close_handle_scope(env, handles);
+static napi_value set_nice_value(napi_env env, napi_callback_info info) {
+  napi_value value, result;
+  double nice;
+  if (!take_arguments(env, info, 1, &value)) return NULL;
+  if (napi_get_value_double(env, value, &nice) != napi_ok || nice < -20 || nice > 19)
+    return throw_bad(env, "a nice value is -20 to 19");
+  bool done = setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), (int)nice) == 0;
+  return napi_get_boolean(env, done, &result) == napi_ok ? result : NULL;
 }
 
 /* ---- the life of a receiver ---- */
+
+static void on_environment_end(void *data);
 
 static void release(struct receiver *r) {
   if (--r->owners > 0) return;
@@ -609,29 +673,19 @@ static void release(struct receiver *r) {
   free(r);
 }
 
-static void on_closed(uv_handle_t *handle) {
-  struct receiver *r = handle->data;
-  if (--r->handles == 0 && r->hook) napi_remove_async_cleanup_hook(r->hook);
-  release(r);
-}
-
-/* Leaves the socket at once; what the event loop still holds goes in its closing phase. */
+/* Leaves the socket at once. */
 static void shut(struct receiver *r) {
   if (!r->open) return;
   count_kernel_drops(r);
   r->open = false;
-  uv_poll_stop(&r->poll);
   close(r->fd);
-  /* Here and not in on_closed: when a thread ends, references must be gone before its environment is. */
   napi_delete_reference(r->env, r->handler);
   napi_delete_reference(r->env, r->keep);
-  if (!r->in_scope) napi_async_destroy(r->env, r->context);
-  uv_close((uv_handle_t *)&r->idle, on_closed);
-  uv_close((uv_handle_t *)&r->poll, on_closed);
+  napi_remove_env_cleanup_hook(r->env, on_environment_end, r);
+  release(r);
 }
 
-static void on_environment_end(napi_async_cleanup_hook_handle hook, void *data) {
-  (void)hook;
+static void on_environment_end(void *data) {
   shut(data);
 }
 
@@ -664,15 +718,14 @@ static bool allocate(struct receiver *r) {
 
 enum receive_argument {
   FD, BATCH, RECEIVE, RECEIVE_SLOT, RECEIVE_LENGTHS, SEND, SEND_SLOT, SEND_LENGTHS, PEERS, COUNTER_ARRAY,
-  BATCHES_PER_WAKE, HANDLER, RECEIVE_ARGUMENTS
+  HANDLER, RECEIVE_ARGUMENTS
 };
 
 static bool take_receiver_arguments(napi_env env, const napi_value *values, struct receiver *r) {
   napi_valuetype type;
   if (!take_fd(env, values[FD], &r->fd) || !take_uint32(env, values[BATCH], 1, MAX_BATCH, &r->batch) ||
       !take_uint32(env, values[RECEIVE_SLOT], 1, UINT16_MAX, &r->receive_slot) ||
-      !take_uint32(env, values[SEND_SLOT], 1, UINT16_MAX, &r->send_slot) ||
-      !take_uint32(env, values[BATCHES_PER_WAKE], 1, MAX_DRAIN_BATCHES, &r->batches_per_wake))
+      !take_uint32(env, values[SEND_SLOT], 1, UINT16_MAX, &r->send_slot))
     return false;
   if (!(r->receive = take_array(env, values[RECEIVE], napi_uint8_array, (size_t)r->batch * r->receive_slot)) ||
       !(r->send = take_array(env, values[SEND], napi_uint8_array, (size_t)r->batch * r->send_slot)) ||
@@ -689,13 +742,11 @@ static bool take_receiver_arguments(napi_env env, const napi_value *values, stru
 }
 
 /*
- * receive(fd, batch, receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers, counters,
- * batchesPerWake, handler): an object to give to drain() and close(). Reads a duplicate of fd, so fd may be closed or
- * kept as its owner likes.
+ * receive(fd, batch, receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers, counters, handler): an object to
+ * give to serve(), drain() and close(). Reads a duplicate of fd, so fd may be closed or kept as its owner likes.
  */
 static napi_value receive_on(napi_env env, napi_callback_info info) {
-  napi_value values[RECEIVE_ARGUMENTS], result, keep, name;
-  uv_loop_t *loop;
+  napi_value values[RECEIVE_ARGUMENTS], result, keep;
   union address local;
   socklen_t length = sizeof local;
 
@@ -731,40 +782,24 @@ static napi_value receive_on(napi_env env, napi_callback_info info) {
     release(r);
     return throw_errno(env, ENOMEM, "calloc", "");
   }
-  int status = napi_get_uv_event_loop(env, &loop) == napi_ok ? uv_poll_init(loop, &r->poll, r->fd) : UV_EINVAL;
-  if (status != 0) {
-    close(r->fd);
-    release(r);
-    return throw_errno(env, -status, "uv_poll_init", "");
-  }
-
-  /* From here the event loop owns its shares, and shut() undoes everything. */
-  uv_idle_init(loop, &r->idle);
-  r->poll.data = r->idle.data = r;
-  r->owners = r->handles = 2;
   r->open = true;
-  bool fine = napi_create_object(env, &result) == napi_ok && napi_create_array(env, &keep) == napi_ok &&
-              napi_set_element(env, keep, RECEIVE_ARGUMENTS, result) == napi_ok &&
-              napi_create_string_utf8(env, "livezone:batch", NAPI_AUTO_LENGTH, &name) == napi_ok;
+  bool fine = napi_create_object(env, &result) == napi_ok && napi_create_array(env, &keep) == napi_ok;
   for (uint32_t i = 0; fine && i < RECEIVE_ARGUMENTS; i++) fine = napi_set_element(env, keep, i, values[i]) == napi_ok;
   fine = fine && napi_create_reference(env, keep, 1, &r->keep) == napi_ok &&
          napi_create_reference(env, values[HANDLER], 1, &r->handler) == napi_ok &&
-         napi_async_init(env, keep, name, &r->context) == napi_ok &&
-         napi_add_async_cleanup_hook(env, on_environment_end, r, &r->hook) == napi_ok &&
+         napi_add_env_cleanup_hook(env, on_environment_end, r) == napi_ok &&
          napi_type_tag_object(env, result, &RECEIVER_TAG) == napi_ok;
-  if (fine && napi_wrap(env, result, r, on_collected, NULL, NULL) == napi_ok) r->owners++;
-  else fine = false;
-  if (fine) status = uv_poll_start(&r->poll, UV_READABLE, on_readable);
-  if (fine && status == 0) return result;
+  if (fine && napi_wrap(env, result, r, on_collected, NULL, NULL) == napi_ok) {
+    r->owners++;
+    return result;
+  }
   shut(r);
-  return fine ? throw_errno(env, -status, "uv_poll_start", "") : throw_code(env, "ERR_BATCH", "could not start");
+  return throw_code(env, "ERR_BATCH", "could not start");
 }
 
-static struct receiver *take_receiver(napi_env env, napi_callback_info info) {
-  napi_value value;
+static struct receiver *receiver_of(napi_env env, napi_value value) {
   void *data = NULL;
   bool tagged = false;
-  if (!take_arguments(env, info, 1, &value)) return NULL;
   if (napi_check_object_type_tag(env, value, &RECEIVER_TAG, &tagged) == napi_ok && tagged &&
       napi_unwrap(env, value, &data) == napi_ok)
     return data;
@@ -772,7 +807,12 @@ static struct receiver *take_receiver(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* drain(receiver): answers what is queued right now, without waiting for the event loop; how many that were. */
+static struct receiver *take_receiver(napi_env env, napi_callback_info info) {
+  napi_value value;
+  return take_arguments(env, info, 1, &value) ? receiver_of(env, value) : NULL;
+}
+
+/* drain(receiver): answers what is queued right now, without waiting; how many that were. */
 static napi_value drain_receiver(napi_env env, napi_callback_info info) {
   struct receiver *r = take_receiver(env, info);
   napi_value handler, result;
@@ -802,6 +842,10 @@ NAPI_MODULE_INIT() {
       {"steer", NULL, steer_group, NULL, NULL, NULL, napi_enumerable, NULL},
       {"unsteer", NULL, unsteer_group, NULL, NULL, NULL, napi_enumerable, NULL},
       {"receive", NULL, receive_on, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"serve", NULL, serve_all, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"alarm", NULL, make_alarm, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"ring", NULL, ring_alarm, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"setNice", NULL, set_nice_value, NULL, NULL, NULL, napi_enumerable, NULL},
       {"drain", NULL, drain_receiver, NULL, NULL, NULL, napi_enumerable, NULL},
       {"close", NULL, close_receiver, NULL, NULL, NULL, napi_enumerable, NULL},
   };

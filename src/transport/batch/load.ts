@@ -2,7 +2,7 @@
  * The native part, if it was built, behind types. Nothing here runs per batch.
  *
  * A *bound socket* is a file descriptor that its owner keeps and closes (`fs.closeSync`); the kernel queues datagrams on
- * it whether or not anyone reads. A *receiver* reads a duplicate of it on the event loop of its thread. So the main thread
+ * it whether or not anyone reads. A *receiver* reads a duplicate of it while its thread is in `serve`. So the main thread
  * binds all sockets, in a known order and with the privileges it has at start, workers receive on them, and a worker
  * that dies takes no queued datagram with it: the next one carries on.
  */
@@ -35,6 +35,8 @@ export interface BindOptions {
   readonly kind?: "udp" | "tcp";
   /** Whether other sockets of the same user may bind the same address (`SO_REUSEPORT`). Default: false. */
   readonly reusePort?: boolean;
+  /** Whether the address may be one that this machine does not have yet (`IP_FREEBIND`, ip(7)). Default: false. */
+  readonly freeBind?: boolean;
   /**
    * Octets asked for queued datagrams, UDP only; 0 keeps the system's default. Capped by `net.core.rmem_max` unless
    * privileged (CAP_NET_ADMIN): compare with what is returned. Default: 4 MiB, some 10,000 small datagrams: a flood
@@ -59,15 +61,12 @@ export interface ReceiveOptions {
   /** From `createCounters()`; one per socket. */
   readonly counters: BigUint64Array;
   readonly onBatch: OnBatch;
-  /**
-   * Batches handled before other events of the thread get their turn, 1 to 1,024. Default: 4, which bounds the wait
-   * of a message from the main thread to 256 answers (under 1 ms) and spreads the loop's own cost over as many.
-   */
-  readonly batchesPerWake?: number;
 }
 
-/** Reads one socket on the event loop of this thread, and keeps the thread alive, until closed. */
+/** Reads one socket when its thread calls {@link BatchTransport.serve}, until closed. */
 export interface Receiver {
+  /** The native object. */
+  readonly handle: object;
   /** Answers all that is queued right now; how many messages that were. Not from within a handler. */
   drain(): number;
   /** Stops at once; what is queued stays with the bound socket if its owner still holds it. Again is harmless. */
@@ -84,6 +83,25 @@ export interface BatchTransport {
   duplicate(fd: number): number;
   receive(options: ReceiveOptions): Receiver;
   /**
+   * Blocks this thread: answers what comes to the receivers, until the alarm is rung or the time is up. Throws what a handler
+   * throws.
+   *
+   * @param receivers of this thread, at most 256
+   * @param alarm from {@link alarm}
+   * @param milliseconds 0 (answers one round) to 2,147,483,647
+   */
+  serve(receivers: readonly Receiver[], alarm: number, milliseconds: number): void;
+  /** Makes an alarm: a descriptor that its owner closes. Throws `EMFILE`. */
+  alarm(): number;
+  /** Ends the {@link serve} that waits for the alarm, or else the next one. From any thread. */
+  ring(alarm: number): void;
+  /**
+   * How readily this thread gives way to others: -20 (least) to 19, as nice(2), for this thread alone.
+   *
+   * @returns whether it was allowed
+   */
+  setNice(nice: number): boolean;
+  /**
    * Sends new datagrams for the reuseport group of `fd` to its members `base` to `base + count - 1`, at random. See
    * `steering.ts` for how members are numbered. Any member's descriptor will do; the newest program counts.
    */
@@ -98,7 +116,7 @@ export type BatchLoad =
   | { readonly transport?: undefined; readonly reason: string };
 
 /** `apiVersion` of the `batch.c` that this file knows. */
-const API_VERSION = 2;
+const API_VERSION = 3;
 
 const DEFAULT_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 const DEFAULT_SEND_BUFFER_BYTES = 1024 * 1024;
@@ -111,6 +129,7 @@ interface NativeBatch {
     port: number,
     stream: boolean,
     reusePort: boolean,
+    freeBind: boolean,
     receiveBufferBytes: number,
     sendBufferBytes: number,
   ): BoundSocket;
@@ -129,9 +148,12 @@ interface NativeBatch {
     sendLengths: Int32Array,
     peers: Uint8Array,
     counters: BigUint64Array,
-    batchesPerWake: number,
     onBatch: OnBatch,
   ): object;
+  serve(receivers: readonly object[], alarm: number, milliseconds: number): void;
+  alarm(): number;
+  ring(alarm: number): void;
+  setNice(nice: number): boolean;
   drain(receiver: object): number;
   close(receiver: object): void;
 }
@@ -160,12 +182,13 @@ export function loadBatch(path = ADDON_PATH): BatchLoad {
 
 function wrap(native: NativeBatch): BatchTransport {
   return {
-    bind: ({ address, port, kind = "udp", reusePort = false, receiveBufferBytes, sendBufferBytes }) =>
+    bind: ({ address, port, kind = "udp", reusePort = false, freeBind = false, receiveBufferBytes, sendBufferBytes }) =>
       native.bind(
         address,
         port,
         kind === "tcp",
         reusePort,
+        freeBind,
         receiveBufferBytes ?? DEFAULT_RECEIVE_BUFFER_BYTES,
         sendBufferBytes ?? DEFAULT_SEND_BUFFER_BYTES,
       ),
@@ -173,9 +196,19 @@ function wrap(native: NativeBatch): BatchTransport {
     duplicate: (fd) => native.duplicate(fd),
     steer: (fd, base, count) => native.steer(fd, base, count),
     unsteer: (fd) => native.unsteer(fd),
-    receive({ fd, buffers, counters, onBatch, batchesPerWake = 4 }) {
+    serve(receivers, alarm, milliseconds) {
+      native.serve(
+        receivers.map(({ handle }) => handle),
+        alarm,
+        milliseconds,
+      );
+    },
+    alarm: () => native.alarm(),
+    ring: (alarm) => native.ring(alarm),
+    setNice: (nice) => native.setNice(nice),
+    receive({ fd, buffers, counters, onBatch }) {
       const { batch, receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers } = buffers;
-      const receiver = native.receive(
+      const handle = native.receive(
         fd,
         batch,
         receive,
@@ -186,10 +219,9 @@ function wrap(native: NativeBatch): BatchTransport {
         sendLengths,
         peers,
         counters,
-        batchesPerWake,
         onBatch,
       );
-      return { drain: () => native.drain(receiver), close: () => native.close(receiver) };
+      return { handle, drain: () => native.drain(handle), close: () => native.close(handle) };
     },
   };
 }

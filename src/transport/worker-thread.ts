@@ -1,0 +1,122 @@
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { messageOf, UserError } from "../lib/errors.js";
+import type { SocketAddress } from "../lib/listening.js";
+import type { Logger } from "../lib/logger.js";
+import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
+
+/** Milliseconds before a crashed thread is replaced, so that one that cannot live does not eat the processor. */
+const REPLACE_AFTER_MS = 100;
+
+/** The program of a thread. Under a test runner this file is TypeScript, which a thread cannot run: use the build. */
+const PROGRAM = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/transport/worker.js" : "./worker.js", import.meta.url),
+);
+
+/** Starts a thread of this program. */
+export function startThread(settings: WorkerSettings): Worker {
+  return new Worker(PROGRAM, { workerData: settings, execArgv: [], name: `${settings.role}-${settings.index}` });
+}
+
+/** What a thread is run with. */
+export interface WorkerThreadOptions {
+  readonly settings: WorkerSettings;
+  readonly log: Logger;
+  /** Starts the worker thread. */
+  readonly start: (settings: WorkerSettings) => Worker;
+  /** Wakes the thread where it blocks in the native part; absent: its event loop sees messages by itself. */
+  readonly ring?: () => void;
+  /** Brings a thread that took the place of a crashed one to where the others are. */
+  onReplaced(thread: WorkerThread): void;
+}
+
+type ListenAnswer = Exclude<FromWorker, { readonly kind: "defect" }>;
+
+/** One thread that answers queries, and the one that takes its place if it crashes. */
+export class WorkerThread {
+  readonly settings: WorkerSettings;
+  private worker: Worker;
+  private isEnding = false;
+  private orders = 0;
+  private readonly waiting = new Map<number, (answer: ListenAnswer) => void>();
+
+  constructor(private readonly options: WorkerThreadOptions) {
+    this.settings = options.settings;
+    this.worker = this.start();
+  }
+
+  /** Sends a message. */
+  post(message: ToWorker): void {
+    this.worker.postMessage(message);
+    this.options.ring?.();
+  }
+
+  /**
+   * Has the thread listen on `sockets` and on nothing else.
+   *
+   * @returns the real addresses, in the order of `sockets`
+   * @throws UserError, nothing changed, if one cannot be opened or the thread ends
+   */
+  listen(sockets: readonly SocketOrder[]): Promise<readonly SocketAddress[]> {
+    this.orders += 1;
+    const number = this.orders;
+    const { worker, waiting } = this;
+    return new Promise((resolve, reject) => {
+      const gone = (): void => {
+        waiting.delete(number);
+        reject(new UserError("the thread that answers queries ended", "WORKER_ENDED"));
+      };
+      if (this.hasEnded()) return gone();
+      worker.once("exit", gone);
+      waiting.set(number, (answer) => {
+        waiting.delete(number);
+        worker.off("exit", gone);
+        if (answer.kind === "listening") resolve(answer.addresses);
+        else reject(new UserError(answer.message, answer.code));
+      });
+      this.post({ kind: "listen", number, sockets });
+    });
+  }
+
+  /** From now on a thread that ends is not replaced. */
+  expectEnd(): void {
+    this.isEnding = true;
+  }
+
+  /** Ends the thread; resolves when it is gone, its queues drained. @param graceMs until open connections are cut */
+  end(graceMs: number): Promise<void> {
+    this.expectEnd();
+    if (this.hasEnded()) return Promise.resolve();
+    const ended = new Promise<void>((resolve) => this.worker.once("exit", () => resolve()));
+    this.post({ kind: "stop", graceMs });
+    return ended;
+  }
+
+  /** Whether the thread is no more; its `exit` event has been, so nobody need wait for it. */
+  private hasEnded(): boolean {
+    return this.worker.threadId === -1;
+  }
+
+  private start(): Worker {
+    const { settings, log, start } = this.options;
+    const { index } = settings;
+    const worker = start(settings);
+    worker.on("message", (message: FromWorker) => {
+      if (message.kind === "defect") log.error(message.defect, "query failed");
+      else this.waiting.get(message.number)?.(message);
+    });
+    worker.on("error", (error) => log.error({ worker: index, error: messageOf(error) }, "worker failed"));
+    worker.on("exit", () => {
+      if (this.isEnding) return;
+      log.error({ worker: index }, "worker ended, starting another");
+      setTimeout(() => this.replace(), REPLACE_AFTER_MS).unref();
+    });
+    return worker;
+  }
+
+  private replace(): void {
+    if (this.isEnding) return;
+    this.worker = this.start();
+    this.options.onReplaced(this);
+  }
+}
