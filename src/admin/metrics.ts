@@ -4,6 +4,9 @@ import { lostLogLines } from "../lib/logger.js";
 import type { QueryTotals } from "../query/counters.js";
 import { rcodeText } from "../wire/constants.js";
 
+/** HTTP statuses of the admin API. */
+const REPLY_STATUSES = [200, 204, 400, 401, 403, 404, 409, 413, 415, 421, 500, 503] as const;
+
 /** What an address may change to, as a transition is labelled. */
 const TRANSITIONS = ["up", "down"] as const;
 
@@ -245,6 +248,9 @@ export function createMetrics(
   /** Targets that have series, by their labels. */
   let known: ReadonlyMap<string, TargetLabels> = new Map();
   for (const name of RESULT_CLASSES) results.inc({ class: name }, 0);
+  for (const entry of ["socket", "http"]) {
+    for (const status of REPLY_STATUSES) adminRequests.inc({ entry, status: String(status) }, 0);
+  }
 
   return {
     registry,

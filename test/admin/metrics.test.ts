@@ -153,6 +153,44 @@ test("what is gone from the configuration leaves no gauge behind", async () => {
   expect(text).toMatch(/^livezone_prober_isolated 1$/m);
 });
 
+test("every series that is known beforehand begins at 0, so that its first increase is seen", async () => {
+  const target = { zone: "z", endpoint: "api", target: "cp1", address: "192.0.2.1" };
+  let targets = [{ ...target, isUp: true, isAnswerable: true }];
+  const metrics = createMetrics(
+    {
+      queryTotals: () => sumCounters([]),
+      socketTotals: () => ({ kernelDrops: 0, sendErrors: 0, sendBlocked: 0, receiveErrors: 0 }),
+      targets: () => targets,
+      endpoints: () => [],
+      zones: () => [],
+      isIsolated: () => false,
+    },
+    { version: "0", transport: "dgram" },
+  );
+  metrics.targetsReplaced();
+  const text = await metrics.registry.metrics();
+  const labels = 'zone="z",endpoint="api",target="cp1",address="192.0.2.1"';
+  for (const series of [
+    `livezone_target_transitions_total{${labels},to="down"} 0`,
+    `livezone_target_transitions_total{${labels},to="up"} 0`,
+    'livezone_probe_results_total{class="refused"} 0',
+    'livezone_dns_queries_total{transport="udp",type="A"} 0',
+    'livezone_dns_responses_total{rcode="NOERROR"} 0',
+    'livezone_dns_dropped_total{reason="rate-limited"} 0',
+    "livezone_dns_truncated_total 0",
+    "livezone_log_lines_lost_total 0",
+    'livezone_admin_requests_total{entry="http",status="200"} 0',
+  ]) {
+    expect(text).toContain(`${series}\n`);
+  }
+  metrics.transition(target, "down");
+  metrics.targetsReplaced();
+  expect(await metrics.registry.metrics()).toContain(`livezone_target_transitions_total{${labels},to="down"} 1\n`);
+  targets = [];
+  metrics.targetsReplaced();
+  expect(await metrics.registry.metrics()).not.toContain("livezone_target_transitions_total{");
+});
+
 describeWith(["promtool"], "promtool", () => {
   const check = (input: string) =>
     spawnSync(requireProgram("promtool"), ["check", "metrics"], { input, encoding: "utf8" });
