@@ -5,9 +5,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { codeOnly, lineAt, projectFiles, root, sourceFiles, textOf } from "./source.js";
 
-/** Longest source file, in lines: past this, a file holds more than one idea. */
-const MAX_SOURCE_LINES = 500;
-
 /** Classes that inherit from something that is no Error, as `line: text`. */
 function inheritance(source: string): string[] {
   const code = codeOnly(source);
@@ -70,11 +67,6 @@ describe("source code", () => {
     expect(
       inheritance('class A extends RangeError {}\nclass B { text = "class C extends D" } // class E extends F'),
     ).toEqual([]);
-  });
-
-  test(`has no file over ${MAX_SOURCE_LINES} lines`, () => {
-    const long = sourceFiles().filter((file) => textOf(file).trimEnd().split("\n").length > MAX_SOURCE_LINES);
-    expect(long).toEqual([]);
   });
 
   test("says why wherever it silences a tool", () => {
