@@ -1,5 +1,5 @@
 import { FLAG, HEADER_OCTETS } from "../wire/constants.js";
-import { copyOctets, copyWords } from "../wire/words.js";
+import { copyOctets } from "../wire/words.js";
 import { ordersFor, rotationsOf } from "./rotation.js";
 import { ANSWER, type AnswerTable } from "./table.js";
 
@@ -48,12 +48,12 @@ export function encodeAnswer(
     length = answers[answer + ANSWER.requiredLength] as number;
     additionalCount = answers[answer + ANSWER.requiredAdditional] as number;
     if (questionEnd + length - cut > room) {
-      writeHeader(octets, reply.at, flags | FLAG.TC, 0, 0, 0);
+      writeHeader(reply, flags | FLAG.TC, 0, 0, 0);
       return questionEnd;
     }
   }
   const answerCount = (answers[answer + ANSWER.answerCount] as number) - unsent;
-  writeHeader(octets, reply.at, flags, answerCount, answers[answer + ANSWER.authorityCount] as number, additionalCount);
+  writeHeader(reply, flags, answerCount, answers[answer + ANSWER.authorityCount] as number, additionalCount);
   if (rotating > 1) {
     writeRotated(table, answer, reply, at, length, cut);
   } else {
@@ -65,24 +65,28 @@ export function encodeAnswer(
   return questionEnd + length - cut;
 }
 
-function writeHeader(
-  reply: Uint8Array,
-  at: number,
+/**
+ * Writes the header of a reply with one question, its id apart.
+ *
+ * @param flags the header's second 16-bit word
+ */
+export function writeHeader(
+  { octets, at }: ReplyPlace,
   flags: number,
   answers: number,
   authorities: number,
   additionals: number,
 ): void {
-  reply[at + 2] = flags >>> 8;
-  reply[at + 3] = flags;
-  reply[at + 4] = 0;
-  reply[at + 5] = 1;
-  reply[at + 6] = answers >>> 8;
-  reply[at + 7] = answers;
-  reply[at + 8] = authorities >>> 8;
-  reply[at + 9] = authorities;
-  reply[at + 10] = additionals >>> 8;
-  reply[at + 11] = additionals;
+  octets[at + 2] = flags >>> 8;
+  octets[at + 3] = flags;
+  octets[at + 4] = 0;
+  octets[at + 5] = 1;
+  octets[at + 6] = answers >>> 8;
+  octets[at + 7] = answers;
+  octets[at + 8] = authorities >>> 8;
+  octets[at + 9] = authorities;
+  octets[at + 10] = additionals >>> 8;
+  octets[at + 11] = additionals;
 }
 
 /** Offset in `body` of the end of the rotated block; 0 without one. */
@@ -161,8 +165,11 @@ function writeRotated(
   const count = answers[answer + ANSWER.rotationCount] as number;
   const stride = answers[answer + ANSWER.rotationStride] as number;
   const sent = answers[answer + ANSWER.rotationSent] as number;
-  const rotation = (answers[answer + ANSWER.nextRotation] as number) % rotationsOf(count, sent);
-  answers[answer + ANSWER.nextRotation] = rotation + 1;
+  const rotations = rotationsOf(count, sent);
+  let rotation = answers[answer + ANSWER.nextRotation] as number;
+  // It begins anywhere, and may be of an answer that had more of them.
+  if (rotation >= rotations) rotation %= rotations;
+  answers[answer + ANSWER.nextRotation] = rotation + 1 === rotations ? 0 : rotation + 1;
   if (before > 0) copyOctets(table.octets, table.words, bodyAt, reply.octets, reply.words, at, before);
   copyRecords(table, bodyAt + before, reply, at + before, count, stride, sent, rotation);
   const end = before + count * stride;
@@ -187,20 +194,47 @@ function copyRecords(
   rotation: number,
 ): void {
   const window = sent < count ? rotation % count : 0;
+  const row = sent < count ? Math.floor(rotation / count) : rotation;
   const orders = ordersFor(sent);
-  const perRow = orders.length === 0 ? 1 : sent;
-  const row = ((sent < count ? Math.floor(rotation / count) : rotation) * perRow) | 0;
   const byWords = ((stride | from) & 3) === 0 && table.words.length > 0 && reply.words.length > 0;
+  if (byWords && window === 0 && orders.length > 0) {
+    copyRecordWords(table.words, from >>> 2, reply.words, at, stride >>> 2, sent, orders, row * sent);
+    return;
+  }
+  const { octets } = table;
   let to = at;
   for (let i = 0; i < sent; i += 1) {
-    let index = window + (orders.length === 0 ? (row + i) % sent : (orders[row + i] as number));
+    let index = window + (orders.length === 0 ? (row + i) % sent : (orders[row * sent + i] as number));
     if (index >= count) index -= count;
     const record = from + index * stride;
-    if (byWords) {
-      copyWords(table.words, record >>> 2, reply.words, to, stride >>> 2);
-    } else {
-      for (let j = 0; j < stride; j += 1) reply.octets[to + j] = table.octets[record + j] as number;
-    }
+    for (let j = 0; j < stride; j += 1) reply.octets[to + j] = octets[record + j] as number;
     to += stride;
   }
+}
+
+/** Copies records of `length` words each, in the order that stands at `row` of `orders`, as `copyWords` copies one. */
+function copyRecordWords(
+  from: Int32Array,
+  source: number,
+  to: Int32Array,
+  toAt: number,
+  length: number,
+  sent: number,
+  orders: Uint8Array,
+  row: number,
+): void {
+  const shift = (toAt & 3) << 3;
+  let target = toAt >>> 2;
+  let carry = (to[target] as number) & ((1 << shift) - 1);
+  for (let i = row; i < row + sent; i += 1) {
+    const record = source + (orders[i] as number) * length;
+    for (let j = record; j < record + length; j += 1) {
+      const word = from[j] as number;
+      to[target] = carry | (word << shift);
+      // In two steps, since a shift by 32 is none.
+      carry = (word >>> 8) >>> (24 - shift);
+      target += 1;
+    }
+  }
+  if (target < to.length) to[target] = carry;
 }

@@ -1,4 +1,4 @@
-import type { ReplyPlace } from "../answers/encode.js";
+import { type ReplyPlace, writeHeader } from "../answers/encode.js";
 import { CLASS, FLAG, HEADER_OCTETS, TYPE } from "../wire/constants.js";
 import { type Name, parseName } from "../wire/name.js";
 import type { Query } from "./decode.js";
@@ -26,13 +26,9 @@ export function chaosText({ type, name }: Query, policy: QueryPolicy | undefined
  * @param text at most 255 octets
  * @returns octets of the reply so far
  */
-export function writeChaos({ octets, at }: ReplyPlace, query: Query, text: Uint8Array): number {
-  const flags = FLAG.QR | FLAG.AA | (query.flags & FLAG.RD);
-  octets[at + 2] = flags >>> 8;
-  octets[at + 3] = flags;
-  octets.fill(0, at + 4, at + HEADER_OCTETS);
-  octets[at + 5] = 1;
-  octets[at + 7] = 1;
+export function writeChaos(reply: ReplyPlace, query: Query, text: Uint8Array): number {
+  const { octets, at } = reply;
+  writeHeader(reply, FLAG.QR | FLAG.AA | (query.flags & FLAG.RD), 1, 0, 0);
   const recordAt = at + query.questionEnd;
   octets.fill(0, recordAt, recordAt + TEXT_AT);
   octets[recordAt] = 0xc0;

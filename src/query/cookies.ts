@@ -24,6 +24,9 @@ const AHEAD_SECONDS = 300;
 /** Seconds after which a cookie that is still good is replaced (RFC 9018 §4.3). */
 const REFRESH_SECONDS = 1_800;
 
+/** Stands for the age of a cookie that is not good. */
+const NO_AGE = 0x3fff_ffff;
+
 /** What a client's COOKIE option says of it. */
 export type CookieStanding =
   /** No server cookie, or one that is not ours or too old: the address may be forged. */
@@ -62,53 +65,76 @@ export function isCookieLength(octets: number): boolean {
  * @param wallMs milliseconds since 1970
  */
 export function createServerCookies(secrets: readonly Uint8Array[], wallMs: () => number): ServerCookies {
-  const hashers = secrets.map(createHasher);
-  const [current] = hashers;
-  if (current === undefined) throw new Error("cookies need a secret");
-  // What is hashed: client cookie, version, reserved, timestamp, address (RFC 9018 §4.4).
-  const inputs = { 4: createInput(4), 16: createInput(16) };
-  const inputOf = (client: Client): HashInput => {
-    const input = client.length === 4 ? inputs[4] : inputs[16];
-    for (let i = 0; i < client.length; i += 1) input.octets[16 + i] = client.octets[client.at + i] as number;
-    return input;
-  };
+  return new SecretCookies(secrets.map(createHasher), wallMs);
+}
 
-  return {
-    exchange(request, at, length, client, reply, replyAt) {
-      const now = Math.floor(wallMs() / 1_000) >>> 0;
-      const input = inputOf(client);
-      const { octets } = input;
-      for (let i = 0; i < CLIENT_COOKIE_OCTETS; i += 1) {
-        octets[i] = request[at + i] as number;
-        reply[replyAt + i] = request[at + i] as number;
-      }
-      let age: number | undefined;
-      if (length === COOKIE_OCTETS && request[at + CLIENT_COOKIE_OCTETS] === VERSION) {
-        for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) octets[i] = request[at + i] as number;
-        // Serial arithmetic (RFC 1982), since the timestamp has 32 bits.
-        const seconds = (now - u32(request, at + 12)) | 0;
-        const isTimely = seconds >= -AHEAD_SECONDS && seconds <= LIFETIME_SECONDS;
-        if (isTimely && hashers.some((hasher) => matches(hasher, input, request, at + 16))) age = seconds;
-      }
-      // A good cookie is kept while it is fresh and of the current secret.
-      if (age !== undefined && age <= REFRESH_SECONDS && matches(current, input, request, at + 16)) {
-        for (let i = CLIENT_COOKIE_OCTETS; i < COOKIE_OCTETS; i += 1) reply[replyAt + i] = request[at + i] as number;
-        return "proven";
-      }
-      octets[8] = VERSION;
-      octets[9] = 0;
-      octets[10] = 0;
-      octets[11] = 0;
-      octets[12] = now >>> 24;
-      octets[13] = now >>> 16;
-      octets[14] = now >>> 8;
-      octets[15] = now;
-      for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) reply[replyAt + i] = octets[i] as number;
-      const hashAt = current.find(input);
-      for (let i = 0; i < SIPHASH_OCTETS; i += 1) reply[replyAt + 16 + i] = current.hashes[hashAt + i] as number;
-      return age === undefined ? "unproven" : "proven";
-    },
-  };
+class SecretCookies implements ServerCookies {
+  private readonly current: Hasher;
+  // What is hashed: client cookie, version, reserved, timestamp, address (RFC 9018 §4.4).
+  private readonly input4 = createInput(4);
+  private readonly input16 = createInput(16);
+
+  constructor(
+    private readonly hashers: readonly Hasher[],
+    private readonly wallMs: () => number,
+  ) {
+    const [current] = hashers;
+    if (current === undefined) throw new Error("cookies need a secret");
+    this.current = current;
+  }
+
+  exchange(
+    request: Uint8Array,
+    at: number,
+    length: number,
+    client: Client,
+    reply: Uint8Array,
+    replyAt: number,
+  ): CookieStanding {
+    const now = Math.floor(this.wallMs() / 1_000) >>> 0;
+    const input = client.length === 4 ? this.input4 : this.input16;
+    const { octets } = input;
+    for (let i = 0; i < client.length; i += 1) octets[16 + i] = client.octets[client.at + i] as number;
+    for (let i = 0; i < CLIENT_COOKIE_OCTETS; i += 1) {
+      octets[i] = request[at + i] as number;
+      reply[replyAt + i] = request[at + i] as number;
+    }
+    const age = this.ageOf(input, request, at, length, now);
+    // A good cookie is kept while it is fresh and of the current secret.
+    if (age <= REFRESH_SECONDS && matches(this.current, input, request, at + 16)) {
+      for (let i = CLIENT_COOKIE_OCTETS; i < COOKIE_OCTETS; i += 1) reply[replyAt + i] = request[at + i] as number;
+      return "proven";
+    }
+    this.write(input, now, reply, replyAt);
+    return age === NO_AGE ? "unproven" : "proven";
+  }
+
+  /** Seconds since we, or a sibling, made the server cookie of a COOKIE option; {@link NO_AGE} if it is not good. */
+  private ageOf(input: HashInput, request: Uint8Array, at: number, length: number, now: number): number {
+    if (length !== COOKIE_OCTETS || request[at + CLIENT_COOKIE_OCTETS] !== VERSION) return NO_AGE;
+    for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) input.octets[i] = request[at + i] as number;
+    // Serial arithmetic (RFC 1982), since the timestamp has 32 bits.
+    const seconds = (now - u32(request, at + 12)) | 0;
+    if (seconds < -AHEAD_SECONDS || seconds > LIFETIME_SECONDS) return NO_AGE;
+    for (const hasher of this.hashers) if (matches(hasher, input, request, at + 16)) return seconds;
+    return NO_AGE;
+  }
+
+  /** Writes a server cookie of this moment behind the client cookie of a reply. */
+  private write(input: HashInput, now: number, reply: Uint8Array, replyAt: number): void {
+    const { octets } = input;
+    octets[8] = VERSION;
+    octets[9] = 0;
+    octets[10] = 0;
+    octets[11] = 0;
+    octets[12] = now >>> 24;
+    octets[13] = now >>> 16;
+    octets[14] = now >>> 8;
+    octets[15] = now;
+    for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) reply[replyAt + i] = octets[i] as number;
+    const hashAt = this.current.find(input);
+    for (let i = 0; i < SIPHASH_OCTETS; i += 1) reply[replyAt + 16 + i] = this.current.hashes[hashAt + i] as number;
+  }
 }
 
 /** What is hashed, and the same in words. */

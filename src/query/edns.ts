@@ -1,6 +1,5 @@
 import type { ReplyPlace } from "../answers/encode.js";
 import { EDNS_OPTION, MAX_UDP_REPLY_OCTETS, TYPE } from "../wire/constants.js";
-import { copyOctets, wordsOf } from "../wire/words.js";
 import { COOKIE_OCTETS, isCookieLength } from "./cookies.js";
 import { TRANSPORT } from "./counters.js";
 import type { Query } from "./decode.js";
@@ -33,7 +32,6 @@ export class ReplyOpt {
 
   /** The record as it will stand in the reply. */
   private readonly record = new Uint8Array(MAX_OPT_OCTETS);
-  private readonly words = wordsOf(this.record);
 
   constructor() {
     this.record.set([0, 0, TYPE.OPT, MAX_UDP_REPLY_OCTETS >>> 8, MAX_UDP_REPLY_OCTETS & 0xff]);
@@ -84,11 +82,14 @@ export class ReplyOpt {
     const { octets, at } = reply;
     this.record[5] = rcode >>> 4;
     this.setU16(OPT_OCTETS - 2, this.size - OPT_OCTETS);
-    copyOctets(this.record, this.words, 0, octets, reply.words, at + end, this.size);
+    // Octet by octet: a processor waits when it reads a word that has just been written by octets.
+    const { record, size } = this;
+    const to = at + end;
+    for (let i = 0; i < size; i += 1) octets[to + i] = record[i] as number;
     const additional = (((octets[at + 10] as number) << 8) | (octets[at + 11] as number)) + 1;
     octets[at + 10] = additional >>> 8;
     octets[at + 11] = additional;
-    return end + this.size;
+    return end + size;
   }
 
   /** Writes an option's code and length. @returns where its data are to stand in `record` */

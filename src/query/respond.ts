@@ -1,4 +1,4 @@
-import { encodeAnswer, type ReplyPlace } from "../answers/encode.js";
+import { encodeAnswer, type ReplyPlace, writeHeader } from "../answers/encode.js";
 import type { AnswerTable } from "../answers/table.js";
 import { CLASS, EXTENDED_ERROR, FLAG, HEADER_OCTETS, RCODE, TYPE } from "../wire/constants.js";
 import { copyOctets, NO_WORDS, WordViews } from "../wire/words.js";
@@ -191,12 +191,9 @@ class Responder {
   /** A reply without records that repeats the question where that could be read. @param error extended error, -1: none */
   private refuse(rcode: number, error = -1): number {
     const { query, opt } = this;
-    const { octets, at } = this.reply;
     this.copyQuestion();
-    octets[at + 2] = (FLAG.QR | (query.flags & (0x7800 | FLAG.RD))) >>> 8;
-    octets[at + 3] = rcode & 0xf;
-    octets.fill(0, at + 4, at + HEADER_OCTETS);
-    octets[at + 5] = query.hasQuestion ? 1 : 0;
+    writeHeader(this.reply, FLAG.QR | (query.flags & (OPCODE_BITS | FLAG.RD)) | (rcode & 0xf), 0, 0, 0);
+    if (!query.hasQuestion) this.reply.octets[this.reply.at + 5] = 0;
     if (query.hasEdns && error >= 0) {
       // No refusal is longer than the query for a client whose address may be forged.
       const isKnown = query.transport === TRANSPORT.tcp || opt.isProven;
@@ -236,8 +233,7 @@ class Responder {
     if (verdict === "drop" || !query.hasQuestion) return 0;
     // Header and question with TC, so that an honest client asks again over TCP.
     const { octets, at } = reply;
-    octets[at + 2] = (octets[at + 2] as number) | (FLAG.TC >>> 8);
-    octets.fill(0, at + 6, at + HEADER_OCTETS);
+    writeHeader(reply, u16(octets, at + 2) | FLAG.TC, 0, 0, 0);
     if (!query.hasEdns) return query.questionEnd;
     opt.clear();
     return opt.append(reply, query.questionEnd, RCODE.NOERROR);
@@ -253,6 +249,9 @@ class Responder {
     return 0;
   }
 }
+
+/** The operation, in the header's second word (RFC 1035 §4.1.1). */
+const OPCODE_BITS = 0x7800;
 
 /** Types of which an endpoint's records are; ANY may be answered with one of them. */
 function followsHealth(type: number): boolean {

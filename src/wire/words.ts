@@ -61,7 +61,7 @@ export function copyOctets(
  * @param source index in `from`
  * @param toAt offset in octets; up to the next whole word, what stands behind the copy is then undefined
  */
-export function copyWords(from: Int32Array, source: number, to: Int32Array, toAt: number, count: number): void {
+function copyWords(from: Int32Array, source: number, to: Int32Array, toAt: number, count: number): void {
   const target = toAt >>> 2;
   const shift = (toAt & 3) << 3;
   if (shift === 0) {

@@ -34,7 +34,7 @@ describe.each(["127.0.0.1", "::1"])("UDP on %s", (address) => {
     await once(client, "connect");
     const first = new Map<string, number>();
     const query = encodeQuery({ name: "api.k8s.example.test" });
-    for (let i = 0; i < 3_000; i += 1) {
+    for (let i = 0; i < 300; i += 1) {
       const reply = once(client, "message");
       client.send(query);
       const [message] = (await reply) as [Buffer];
@@ -43,8 +43,7 @@ describe.each(["127.0.0.1", "::1"])("UDP on %s", (address) => {
       first.set(key, (first.get(key) ?? 0) + 1);
     }
     client.close();
-    expect(first.size).toBe(3);
-    expect([...first.values()]).toEqual([1_000, 1_000, 1_000]);
+    expect([...first.values()]).toEqual([100, 100, 100]);
   });
 });
 
