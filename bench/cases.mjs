@@ -7,6 +7,11 @@
 
 /** Queries a second of the cases that compare latency and CPU at a given load. */
 const STEADY_RATE = 30_000;
+/** Queries a second of a server that has little to do. */
+const QUIET_RATE = 1_000;
+/** What production has on: networks that may ask, and a limit that none of the load reaches. */
+const ALLOW = 'queries: { allow: ["127.0.0.0/8", "10.0.0.0/8", "192.168.0.0/16"] }';
+const RATE_LIMIT = "queries: { rateLimit: { perSecond: 1000000 } }";
 /** Legitimate queries a second beside the flood. */
 const FLOODED_RATE = 5_000;
 /** Changes a second whose way to the wire is timed: far enough apart that each is seen before the next. */
@@ -22,7 +27,7 @@ export const MANY_ZONES = 10_000;
 /**
  * Lanes by group. `server` is a key of SERVERS; `queries` a kind of QUERY_KINDS; `load` more arguments for load.c;
  * `changes`, a second, are made meanwhile, `watch` times them; `zones` are served, and asked uniformly; `options` are
- * more lines of livezone's main file.
+ * more lines of livezone's main file; `rss` watches memory; `idle` sends nothing and takes the server's CPU time.
  */
 export const GROUPS = {
   a: {
@@ -48,6 +53,21 @@ export const GROUPS = {
     lanes: Object.fromEntries(
       ["livezone", "gdnsd"].map((server) => [server, { server, queries: "a", load: ["--rate", String(STEADY_RATE)] }]),
     ),
+  },
+  quiet: {
+    title: `A query at ${QUIET_RATE} queries/s`,
+    lanes: Object.fromEntries(
+      ["livezone", "gdnsd"].map((server) => [server, { server, queries: "a", load: ["--rate", String(QUIET_RATE)] }]),
+    ),
+  },
+  idle: { title: "No queries, three targets at 2 s", lanes: { livezone: { server: "demo", idle: true } } },
+  policy: {
+    title: "A query with an access list and with a rate limit, saturated",
+    lanes: {
+      "no policy": { server: "livezone", queries: "a" },
+      allow: { server: "livezone", queries: "a", options: ALLOW },
+      "rate limit": { server: "livezone", queries: "a", options: RATE_LIMIT },
+    },
   },
   zones: {
     title: `${MANY_ZONES} zones against one, saturated`,
@@ -94,24 +114,26 @@ export const GROUPS = {
 
 /** The figures of one run; each lane has the median of each. */
 export const FIGURES = {
-  qps: { title: "queries/s", of: (run) => run.qps },
-  cpuUsPerQuery: { title: "CPU µs/query", of: (run) => run.cpuUsPerQuery },
-  p50Us: { title: "p50 µs", of: (run) => run.latencyUs.p50 },
-  p99Us: { title: "p99 µs", of: (run) => run.latencyUs.p99 },
+  qps: { title: "queries/s", of: (run) => run.qps ?? null },
+  cpuUsPerQuery: { title: "CPU µs/query", of: (run) => run.cpuUsPerQuery ?? null },
+  p50Us: { title: "p50 µs", of: (run) => run.latencyUs?.p50 ?? null },
+  p99Us: { title: "p99 µs", of: (run) => run.latencyUs?.p99 ?? null },
   answeredShare: { title: "answered", of: (run) => (run.sent ? (run.sent - run.lost) / run.sent : null) },
   changeP99Ms: { title: "change p99 ms", of: (run) => run.change?.p99Ms ?? null },
   rssMb: { title: "RSS MB", of: (run) => run.rssMb ?? null },
+  cpuPercent: { title: "CPU %", of: (run) => run.cpuPercent ?? null },
 };
 
 /** A figure of lane `mine` over that of lane `theirs`. */
 const ratio = (figure, mine, theirs) => ({
   unit: "ratio",
+  figure,
   lanes: [mine, theirs],
   value: (medians) => medians[mine][figure] / medians[theirs][figure],
 });
 
 /** A figure of one lane as it is. */
-const figure = (name, unit, lane) => ({ unit, lanes: [lane], value: (medians) => medians[lane][name] });
+const figure = (name, unit, lane) => ({ unit, figure: name, lanes: [lane], value: (medians) => medians[lane][name] });
 
 const atLeast = (bar, goal) => ({ better: "higher", bar, goal });
 const atMost = (bar, goal) => ({ better: "lower", bar, goal });
@@ -174,6 +196,34 @@ export const CASES = {
     title: `latency p99 at ${STEADY_RATE.toLocaleString("en")} queries/s: against gdnsd`,
     ...ratio("p99Us", "livezone", "gdnsd"),
     ...atMost(1.5, 1),
+  },
+  "cpu-quiet": {
+    group: "quiet",
+    title: `CPU per query at ${QUIET_RATE.toLocaleString("en")} queries/s: against gdnsd`,
+    ...ratio("cpuUsPerQuery", "livezone", "gdnsd"),
+    better: "lower",
+    isReference: true,
+  },
+  "cpu-idle": {
+    group: "idle",
+    title: "CPU without queries, three targets at 2 s, of one core",
+    ...figure("cpuPercent", "%", "livezone"),
+    better: "lower",
+    isReference: true,
+  },
+  allow: {
+    group: "policy",
+    title: "an access list: queries/s kept",
+    ...ratio("qps", "allow", "no policy"),
+    better: "higher",
+    isReference: true,
+  },
+  "rate-limit": {
+    group: "policy",
+    title: "a rate limit that is not reached: queries/s kept",
+    ...ratio("qps", "rate limit", "no policy"),
+    better: "higher",
+    isReference: true,
   },
   zones: {
     group: "zones",
@@ -246,6 +296,24 @@ export const CASES = {
     ...atLeast(0.999, 0.9999),
   },
 };
+
+/** The cases by which two builds are compared, unless others are named. */
+export const COMPARED = [
+  "a-gdnsd",
+  "cookie",
+  "nxdomain",
+  "zones",
+  "allow",
+  "rate-limit",
+  "dgram",
+  "churn",
+  "change-idle",
+  "change-saturated",
+  "memory",
+  "cpu",
+  "cpu-quiet",
+  "cpu-idle",
+];
 
 /** `goal`, `pass`, `fail`; for what has no bar `info`, and `missing` where a server is not installed. */
 export function verdictOf({ better, bar, goal }, value) {

@@ -11,7 +11,7 @@ import { setFlagsFromString } from "node:v8";
 import { FIGURES } from "./cases.mjs";
 import { DEMO_NAME, setUpDemo } from "./demo.mjs";
 import { QUERY_KINDS, queryLine } from "./queries.mjs";
-import { ADDRESSES, NAME, residentMb, startServer, zoneNames } from "./servers.mjs";
+import { ADDRESSES, cpuSeconds, NAME, residentMb, startServer, zoneNames } from "./servers.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const SERVER_CORE = 0;
@@ -27,14 +27,16 @@ const WARMUP_CHANGES = { perSecond: 800, seconds: 15, timed: true };
 const CHANGES_AFTER_S = 0.2;
 /** Seconds that resident memory is watched after the load. */
 const MEMORY_S = 2;
+/** Seconds in which a server is watched that nobody asks: five probes of each of its targets. */
+const IDLE_S = 10;
 
 /** Compiles the C programs and opens what servers probe. `folder` is for all files; `cleanUp` ends and forgets all. */
-export async function createBench({ folder, seconds, livezoneCommand, otherCheckout }) {
+export async function createBench({ folder, seconds, livezoneCommand }) {
   const cleanups = [];
   // This program does nothing while it measures: no collecting of garbage because it is idle, either.
   setFlagsFromString("--no-memory-reducer");
   const load = compile(folder, "load");
-  const context = { echo: compile(folder, "echo"), livezoneCommand, otherCheckout };
+  const context = { echo: compile(folder, "echo"), livezoneCommand };
   context.targetPort = await listenForProbes(cleanups);
   for (const kind of Object.keys(QUERY_KINDS)) writeQueries(folder, kind, QUERY_KINDS[kind](NAME));
   writeQueries(folder, "demo", QUERY_KINDS.a(DEMO_NAME));
@@ -64,9 +66,9 @@ export async function createBench({ folder, seconds, livezoneCommand, otherCheck
   async function startServers(lanes) {
     const started = new Map();
     const servers = {};
-    for (const [lane, { server: name, zones = 1, queries, options }] of Object.entries(lanes)) {
-      const key = `${name}-${zones}-${options}`;
-      if (!started.has(key)) started.set(key, await start(name, { zones, options }));
+    for (const [lane, { server: name, zones = 1, queries, options, build }] of Object.entries(lanes)) {
+      const key = `${name}-${zones}-${options}-${build}`;
+      if (!started.has(key)) started.set(key, await start(name, { zones, options, build }));
       const server = started.get(key);
       if (server !== undefined) servers[lane] = server;
       if (queries === "zones") {
@@ -108,6 +110,7 @@ export async function createBench({ folder, seconds, livezoneCommand, otherCheck
 
   /** One run of a lane; the runner itself stays idle meanwhile. */
   async function run(lane, server) {
+    if (lane.idle) return { cpuPercent: await watchCpu(server) };
     if (lane.changes && !server.isWarm) await warmUp(lane, server);
     const more = [...(lane.load ?? [])];
     const watchFile = join(folder, "watched");
@@ -296,6 +299,14 @@ async function watchMemory({ pids }) {
     samples.push(residentMb(pids));
   }
   return median(samples);
+}
+
+/** CPU time that a server takes when nobody asks, in percent of one core. */
+async function watchCpu({ pids }) {
+  const before = cpuSeconds(pids);
+  const startMs = performance.now();
+  await delay(IDLE_S * 1000);
+  return ((cpuSeconds(pids) - before) / (performance.now() - startMs)) * 1000 * 100;
 }
 
 function mediansOf(runs) {

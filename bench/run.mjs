@@ -3,12 +3,16 @@
  * load on core 1. Every case of `cases.mjs`, or those that are named:
  *
  *   node bench/run.mjs [--case NAME ...] [--quick] [--list] [--rounds 5] [--seconds 2]
- *                      [--livezone "FILE ARGUMENTS"] [--output DIRECTORY]
+ *                      [--livezone "FILE ARGUMENTS"] [--output DIRECTORY] [--against COMMIT|FOLDER]
  *
  * The servers of a case run side by side and only one is asked at a time, in turn, round after round. Medians over the
  * rounds, and what is made of them, go to `bench/results/CASE.json`; from all those files are made `summary.json`,
  * `chart.svg` and the tables of `docs/performance.md`. `--quick` takes 3 short rounds, to see that all works, and
- * writes below `build/` instead. `--livezone` measures another build, e.g. of the base branch.
+ * writes below `build/` instead. `--livezone` measures another build.
+ *
+ * `--against` compares this build with that of a commit, which is checked out and built in a temporary folder, or with one that
+ * stands in a folder. Both take turns in one run. Printed is for each case its value with either build, and the median and
+ * the spread of the ratios of the rounds. Nothing is written.
  *
  * CPU time is that of the server's processes within the measured span, as the kernel accounts it: unlike
  * queries per second it hardly changes when the machine is busy otherwise. On a machine that is not idle,
@@ -21,7 +25,9 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { CASES, FIGURES, GROUPS, verdictOf } from "./cases.mjs";
+import { comparison, lanesOfBoth } from "./against.mjs";
+import { buildOf } from "./builds.mjs";
+import { CASES, COMPARED, FIGURES, GROUPS, verdictOf } from "./cases.mjs";
 import { createBench } from "./measure.mjs";
 import { describeMachine, loadBefore, serverVersions, shown, updateDocs, writeCase, writeSummary } from "./report.mjs";
 
@@ -46,6 +52,7 @@ function readOptions() {
         seconds: { type: "string" },
         livezone: { type: "string" },
         output: { type: "string" },
+        against: { type: "string" },
       },
     });
     return { ...(values.quick ? QUICK : FULL), ...values };
@@ -59,8 +66,8 @@ if (options.list) {
   for (const [name, { title }] of Object.entries(CASES)) console.log(`${name.padEnd(18)}${title}`);
   process.exit(0);
 }
-const wanted =
-  options.case ?? Object.keys(CASES).filter((name) => CASES[name].bar !== undefined || CASES[name].isReference);
+const usual = () => Object.keys(CASES).filter((name) => CASES[name].bar !== undefined || CASES[name].isReference);
+const wanted = options.case ?? (options.against === undefined ? usual() : COMPARED);
 for (const name of wanted) if (!Object.hasOwn(CASES, name)) usage(`no case ${name}: ${Object.keys(CASES).join(", ")}`);
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
@@ -115,15 +122,26 @@ function printCases(results) {
 
 const folder = mkdtempSync(join(tmpdir(), "livezone-bench-"));
 let bench;
+let other;
 async function cleanUp() {
   await bench?.cleanUp();
+  other?.remove();
   rmSync(folder, { recursive: true, force: true });
 }
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.once(signal, () => void cleanUp().finally(() => process.exit(1)));
 }
 
-async function main() {
+async function compareBuilds() {
+  other = buildOf(options.against, folder);
+  bench = await createBench({ folder, seconds });
+  for (const group of new Set(wanted.map((name) => CASES[name].group))) {
+    const measured = await bench.measureGroup(lanesOfBoth(lanesOf(group), other.build), rounds);
+    for (const name of wanted.filter((name) => CASES[name].group === group)) console.log(comparison(name, measured));
+  }
+}
+
+async function measureCases() {
   const livezoneCommand = options.livezone?.split(" ").filter(Boolean);
   bench = await createBench({ folder, seconds, livezoneCommand });
   const about = { machine: describeMachine(), loadBefore: loadBefore(), servers: serverVersions(), rounds, seconds };
@@ -145,7 +163,7 @@ async function main() {
 }
 
 try {
-  await main();
+  await (options.against === undefined ? measureCases() : compareBuilds());
 } catch (error) {
   console.error(`bench: ${error.message}`);
   process.exitCode = 1;

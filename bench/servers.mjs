@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+/** Folder of this build. */
+const HERE = fileURLToPath(new URL("..", import.meta.url));
 
 /** The zone, the name in it, and its addresses: loopback, because gdnsd probes them. */
 export const ZONE = "bench.example";
@@ -43,7 +44,8 @@ function find(program) {
   return stdout.trim() || undefined;
 }
 
-const DRIVER = join(root, "bench/driver.mjs");
+/** A file of the build that is measured: a driver imports from its own build, whose parts have names of their own. */
+const fileOf = ({ build = HERE }, file) => join(build, file);
 
 /** livezone's configuration; the path of its main file. */
 export function writeLivezone({ folder, port, zones, options = "" }) {
@@ -67,8 +69,8 @@ endpoints:
 
 /**
  * Each server: `program` to look for, and `prepare`, which writes its files and gives its arguments.
- * `context`: { folder, port, zones, options, targetPort, echo, livezoneCommand, otherCheckout, configFile }. `isDriven`: has an IPC channel;
- * `isTold`: reads its input.
+ * `context`: { folder, port, zones, options, targetPort, echo, livezoneCommand, build, configFile }.
+ * `build`: the folder of another build of livezone. `isLivezone`: is one. `isDriven`: has an IPC channel. `isTold`: reads its input.
  */
 export const SERVERS = {
   echo: {
@@ -82,29 +84,27 @@ export const SERVERS = {
     prepare: ({ port }) => [String(port), "127.0.0.1", "changes"],
   },
   livezone: {
+    isLivezone: true,
     program: () => process.execPath,
     prepare: (context) => [
-      ...(context.livezoneCommand ?? [join(root, "dist/main.js"), "serve"]),
+      ...(context.livezoneCommand ?? [fileOf(context, "dist/main.js"), "serve"]),
       "--config",
       context.configFile ?? writeLivezone(context),
     ],
   },
-  /** The build of another checkout. */
-  other: {
-    program: () => process.execPath,
-    prepare: (context) => [join(context.otherCheckout, "dist/main.js"), "serve", "--config", writeLivezone(context)],
-  },
   /** The same without the native part. */
   dgram: {
+    isLivezone: true,
     program: () => process.execPath,
     isDriven: true,
-    prepare: (context) => [DRIVER, "--dgram", "--config", writeLivezone(context)],
+    prepare: (context) => [fileOf(context, "bench/driver.mjs"), "--dgram", "--config", writeLivezone(context)],
   },
   /** The same under a driver that changes answers when it is told to. */
   driver: {
+    isLivezone: true,
     program: () => process.execPath,
     isDriven: true,
-    prepare: (context) => [DRIVER, "--config", writeLivezone(context)],
+    prepare: (context) => [fileOf(context, "bench/driver.mjs"), "--config", writeLivezone(context)],
   },
   gdnsd: {
     program: () => find("gdnsd"),
@@ -249,6 +249,17 @@ export function residentMb(pids) {
     }
   }
   return totalKb / 1024;
+}
+
+/** CPU time that a family of processes took so far, of all their threads that still run, in seconds. */
+export function cpuSeconds(pids) {
+  let totalNs = 0;
+  for (const pid of pids) {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      totalNs += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+    }
+  }
+  return totalNs / 1e9;
 }
 
 /**
