@@ -34,74 +34,84 @@ export interface EventStreams {
 
 /** Begins with no subscriber. */
 export function createEventStreams(log: EventLog, clock: Clock, maxSubscribers = MAX_SUBSCRIBERS): EventStreams {
-  const open = new Set<ServerResponse>();
-  let dropped = 0;
-  let heartbeat: Timer | undefined;
+  return new OpenStreams(log, clock, maxSubscribers);
+}
 
-  function send(response: ServerResponse, frame: Buffer): void {
-    if (response.writableLength > MAX_WAITING_OCTETS) {
-      dropped += 1;
-      leave(response);
-      response.destroy();
-      return;
-    }
-    response.write(frame);
-  }
+class OpenStreams implements EventStreams {
+  readonly #log: EventLog;
+  readonly #clock: Clock;
+  readonly #maxSubscribers: number;
+  readonly #open = new Set<ServerResponse>();
+  readonly #unsubscribe: () => void;
+  #heartbeat: Timer | undefined;
+  dropped = 0;
 
-  const unsubscribe = log.subscribe((event) => {
-    if (open.size === 0) return;
-    // Written once for all: most of the cost of a change with many readers.
-    const frame = frameOf(event);
-    for (const response of open) send(response, frame);
-  });
-
-  function leave(response: ServerResponse): void {
-    open.delete(response);
-    if (open.size > 0) return;
-    heartbeat?.cancel();
-    heartbeat = undefined;
-  }
-
-  function beat(): void {
-    heartbeat = clock.after(HEARTBEAT_MS, () => {
-      beat();
-      for (const response of open) send(response, HEARTBEAT);
+  constructor(log: EventLog, clock: Clock, maxSubscribers: number) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#maxSubscribers = maxSubscribers;
+    this.#unsubscribe = log.subscribe((event) => {
+      // Written once for all: most of the cost of a change with many readers.
+      if (this.#open.size > 0) this.#sendAll(frameOf(event));
     });
   }
 
-  return {
-    get subscribers() {
-      return open.size;
-    },
-    get dropped() {
-      return dropped;
-    },
-    open(response, lastId) {
-      if (open.size >= maxSubscribers) return false;
-      response.writeHead(200, {
-        "content-type": "text/event-stream",
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-        "x-accel-buffering": "no",
-      });
-      // It is idle by design; the heartbeat finds out when nobody is there.
-      response.socket?.setTimeout(0);
-      response.socket?.setNoDelay(true);
-      const missed = lastId === undefined ? [] : log.since(lastId);
-      response.write(missed === undefined ? `id: ${log.lastId}\nevent: reset\ndata: {}\n\n` : ":\n\n");
-      for (const event of missed ?? []) response.write(frameOf(event));
-      open.add(response);
-      response.once("close", () => leave(response));
-      if (heartbeat === undefined) beat();
-      return true;
-    },
-    stop() {
-      unsubscribe();
-      for (const response of open) response.end();
-      open.clear();
-      heartbeat?.cancel();
-    },
-  };
+  get subscribers(): number {
+    return this.#open.size;
+  }
+
+  open(response: ServerResponse, lastId: string | undefined): boolean {
+    if (this.#open.size >= this.#maxSubscribers) return false;
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-accel-buffering": "no",
+    });
+    // It is idle by design; the heartbeat finds out when nobody is there.
+    response.socket?.setTimeout(0);
+    response.socket?.setNoDelay(true);
+    const missed = lastId === undefined ? [] : this.#log.since(lastId);
+    response.write(missed === undefined ? `id: ${this.#log.lastId}\nevent: reset\ndata: {}\n\n` : ":\n\n");
+    for (const event of missed ?? []) response.write(frameOf(event));
+    this.#open.add(response);
+    response.once("close", () => this.#leave(response));
+    if (this.#heartbeat === undefined) this.#beat();
+    return true;
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    for (const response of this.#open) response.end();
+    this.#open.clear();
+    this.#heartbeat?.cancel();
+  }
+
+  #sendAll(frame: Buffer): void {
+    for (const response of this.#open) {
+      if (response.writableLength <= MAX_WAITING_OCTETS) {
+        response.write(frame);
+        continue;
+      }
+      this.dropped += 1;
+      this.#leave(response);
+      response.destroy();
+    }
+  }
+
+  #leave(response: ServerResponse): void {
+    this.#open.delete(response);
+    if (this.#open.size > 0) return;
+    this.#heartbeat?.cancel();
+    this.#heartbeat = undefined;
+  }
+
+  #beat(): void {
+    this.#heartbeat = this.#clock.after(HEARTBEAT_MS, () => {
+      this.#beat();
+      this.#sendAll(HEARTBEAT);
+    });
+  }
 }
 
 function frameOf(event: AdminEvent): Buffer {

@@ -1,57 +1,21 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { type OverrideKind, RESULT_CLASSES, type ResultClass } from "../health/health.js";
-import { lostLogLines } from "../lib/logger.js";
-import type { QueryTotals } from "../query/counters.js";
-import { rcodeText } from "../wire/constants.js";
+import { RESULT_CLASSES, type ResultClass } from "../health/health.js";
+import type { MetricsSource, TargetLabels } from "./metrics-source.js";
+import {
+  countAtScrape,
+  readAtScrape,
+  registerEndpointMetrics,
+  registerProcessMetrics,
+  registerQueryMetrics,
+  registerTargetMetrics,
+  TARGET_LABELS,
+} from "./scraped-metrics.js";
 
 /** HTTP statuses of the admin API. */
 const REPLY_STATUSES = [200, 204, 400, 401, 403, 404, 409, 413, 415, 421, 500, 503] as const;
 
 /** What an address may change to, as a transition is labelled. */
 const TRANSITIONS = ["up", "down"] as const;
-
-/** What every series about a target is labelled with. */
-export interface TargetLabels {
-  readonly zone: string;
-  /** Name in the zone: `api`, `@`. */
-  readonly endpoint: string;
-  readonly target: string;
-  readonly address: string;
-}
-
-/** One address of a target as the gauges show it. */
-export interface TargetRow extends TargetLabels {
-  readonly isUp: boolean;
-  readonly isAnswerable: boolean;
-  /** What an operator said; absent = nothing. */
-  readonly override?: OverrideKind;
-  /** Milliseconds since 1970; absent without TLS. */
-  readonly certificateExpiryMs?: number;
-}
-
-/** The picture behind the gauges, read at a scrape. */
-export interface MetricsSource {
-  queryTotals(): QueryTotals;
-  /** Counters of the UDP sockets. */
-  socketTotals(): {
-    readonly kernelDrops: number;
-    readonly sendErrors: number;
-    readonly sendBlocked: number;
-    readonly receiveErrors: number;
-  };
-  targets(): Iterable<TargetRow>;
-  endpoints(): Iterable<{
-    readonly zone: string;
-    readonly endpoint: string;
-    readonly answerableTargets: number;
-    readonly isFailOpen: boolean;
-    /** How many it has. */
-    readonly targets: number;
-  }>;
-  zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
-  /** Whether the prober is presumed cut off. */
-  isIsolated(): boolean;
-}
 
 /** The metrics of one server, in a registry of their own. */
 export interface Metrics {
@@ -72,138 +36,57 @@ export function createMetrics(
   build: { readonly version: string; readonly transport: string },
 ): Metrics {
   const registry = new Registry();
-  const registers = [registry];
-  const targetLabels = ["zone", "endpoint", "target", "address"] as const;
-  const endpointLabels = ["zone", "endpoint"] as const;
-
-  /** A counter that somebody else counts: set to the sum at every scrape. */
-  const mirrored = <L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    rows: () => Iterable<{ labels: Record<L, string>; value: number }>,
-  ): void => {
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const { labels, value } of rows()) this.inc(labels, value);
-      },
-    });
-  };
-  /** A gauge that is read anew at every scrape, so that what has gone leaves no series behind. */
-  const read = <L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    rows: () => Iterable<{ labels: Record<L, string>; value: number }>,
-  ): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const { labels, value } of rows()) this.set(labels, value);
-      },
-    });
-  };
-
-  mirrored("livezone_dns_queries_total", "Queries received.", ["transport", "type"], () =>
-    source.queryTotals().queries.map(({ transport, type, count }) => ({ labels: { transport, type }, value: count })),
-  );
-  mirrored("livezone_dns_responses_total", "Responses sent, by response code.", ["rcode"], () =>
-    source
-      .queryTotals()
-      .responses.map(({ rcode, count }) => ({ labels: { rcode: rcodeText(rcode) }, value: count }))
-      // A code without a name is one that livezone never sends on its own.
-      .filter(({ labels, value }) => value > 0 || !labels.rcode.startsWith("RCODE")),
-  );
-  mirrored("livezone_dns_dropped_total", "Messages that got no reply.", ["reason"], () =>
-    source.queryTotals().dropped.map(({ reason, count }) => ({ labels: { reason }, value: count })),
-  );
-  mirrored("livezone_log_lines_lost_total", "Log lines that could not be written.", [], () => [
-    { labels: {}, value: lostLogLines() },
-  ]);
-  mirrored("livezone_dns_truncated_total", "Responses sent with TC, to be asked again over TCP.", [], () => [
-    { labels: {}, value: source.queryTotals().truncated },
-  ]);
-  const socketCounter = (name: string, help: string, key: keyof ReturnType<MetricsSource["socketTotals"]>): void =>
-    mirrored(name, help, [], () => [{ labels: {}, value: source.socketTotals()[key] }]);
-  socketCounter("livezone_udp_kernel_drops_total", "Datagrams that found the receive buffer full.", "kernelDrops");
-  socketCounter("livezone_udp_send_errors_total", "Replies that the kernel refused to send.", "sendErrors");
-  socketCounter("livezone_udp_send_blocked_total", "Replies dropped since the send buffer was full.", "sendBlocked");
-  socketCounter("livezone_udp_receive_errors_total", "Errors of UDP sockets, ICMP among them.", "receiveErrors");
-  read("livezone_target_up", "Whether the probes find the address up.", targetLabels, function* () {
-    for (const { zone, endpoint, target, address, isUp } of source.targets())
-      yield { labels: { zone, endpoint, target, address }, value: Number(isUp) };
-  });
-  read("livezone_target_answerable", "Whether the address goes into answers.", targetLabels, function* () {
-    for (const { zone, endpoint, target, address, isAnswerable } of source.targets())
-      yield { labels: { zone, endpoint, target, address }, value: Number(isAnswerable) };
-  });
-  read("livezone_target_override", "Whether an operator's word holds.", [...targetLabels, "kind"], function* () {
-    for (const { zone, endpoint, target, address, override } of source.targets()) {
-      if (override !== undefined) yield { labels: { zone, endpoint, target, address, kind: override }, value: 1 };
-    }
-  });
-  read("livezone_prober_isolated", "Whether the prober is presumed cut off, so that answers are held.", [], () => [
-    { labels: {}, value: Number(source.isIsolated()) },
-  ]);
-  read(
-    "livezone_certificate_expiry_timestamp_seconds",
-    "End of validity of the certificate that the address presented last.",
-    targetLabels,
-    function* () {
-      for (const { zone, endpoint, target, address, certificateExpiryMs } of source.targets()) {
-        if (certificateExpiryMs !== undefined)
-          yield { labels: { zone, endpoint, target, address }, value: certificateExpiryMs / 1000 };
+  registerQueryMetrics(registry, source);
+  registerTargetMetrics(registry, source);
+  registerEndpointMetrics(registry, source);
+  registerProcessMetrics(registry, build);
+  const { results, duration, lag, transitions, adminRequests, reloadSuccess, reloadTime } = createCounted(registry);
+  /** Targets that have series, by their labels. */
+  let known: ReadonlyMap<string, TargetLabels> = new Map();
+  return {
+    registry,
+    probeFinished(probe) {
+      results.inc({ class: probe.class });
+      duration.observe(probe.durationMs / 1000);
+      lag.observe(probe.lagMs / 1000);
+    },
+    transition: ({ zone, endpoint, target, address }, to) => transitions.inc({ zone, endpoint, target, address, to }),
+    targetsReplaced() {
+      const before = known;
+      known = new Map([...source.targets()].map((row) => [keyOf(row), row]));
+      for (const [key, { zone, endpoint, target, address }] of known) {
+        if (before.has(key)) continue;
+        for (const to of TRANSITIONS) transitions.inc({ zone, endpoint, target, address, to }, 0);
+      }
+      for (const [key, { zone, endpoint, target, address }] of before) {
+        if (known.has(key)) continue;
+        for (const to of TRANSITIONS) transitions.remove({ zone, endpoint, target, address, to });
       }
     },
-  );
-  read("livezone_endpoint_answerable_targets", "Targets in the endpoint's answer.", endpointLabels, function* () {
-    for (const { zone, endpoint, answerableTargets } of source.endpoints())
-      yield { labels: { zone, endpoint }, value: answerableTargets };
-  });
-  read(
-    "livezone_endpoint_fail_open",
-    "Whether the endpoint answers by whenAllDown, since too few targets are up.",
-    endpointLabels,
-    function* () {
-      for (const { zone, endpoint, isFailOpen } of source.endpoints())
-        yield { labels: { zone, endpoint }, value: Number(isFailOpen) };
+    adminRequest: ({ entry, status }) => adminRequests.inc({ entry, status: String(status) }),
+    watchStreams(streams) {
+      readAtScrape(registry, "livezone_event_subscribers", "Readers of the stream of events.", [], () => [
+        { labels: {}, value: streams.subscribers },
+      ]);
+      const help = "Readers of events that were too slow.";
+      countAtScrape(registry, "livezone_event_subscribers_dropped_total", help, [], () => [
+        { labels: {}, value: streams.dropped },
+      ]);
     },
-  );
-  read("livezone_zone_serial", "SOA serial that is published.", ["zone"], function* () {
-    for (const { zone, serial } of source.zones()) yield { labels: { zone }, value: serial };
-  });
-  const info = <L extends string>(name: string, help: string, labels: Record<L, string>): void => {
-    new Gauge({ name, help, labelNames: Object.keys(labels) as L[], registers }).set(labels, 1);
+    reloaded(isSuccess, wallMs) {
+      reloadSuccess.set(Number(isSuccess));
+      if (isSuccess) reloadTime.set(wallMs / 1000);
+    },
   };
-  read("livezone_endpoint_targets", "Targets that the endpoint has.", endpointLabels, function* () {
-    for (const { zone, endpoint, targets } of source.endpoints()) yield { labels: { zone, endpoint }, value: targets };
-  });
-  // The names under which every Prometheus client library shows these.
-  read("process_start_time_seconds", "Start time of the process since the epoch.", [], () => [
-    { labels: {}, value: (Date.now() - performance.now()) / 1000 },
-  ]);
-  read("process_resident_memory_bytes", "Resident memory size.", [], () => [
-    { labels: {}, value: process.memoryUsage.rss() },
-  ]);
-  mirrored("process_cpu_seconds_total", "User and system CPU time, all threads together.", [], () => {
-    const { user, system } = process.cpuUsage();
-    return [{ labels: {}, value: (user + system) / 1e6 }];
-  });
-  info("livezone_build_info", "Constant 1, labelled with what is running.", {
-    version: build.version,
-    node: process.versions.node,
-  });
-  info("livezone_transport_info", "Constant 1, labelled with what carries UDP.", { transport: build.transport });
+}
 
+function keyOf({ zone, endpoint, target, address }: TargetLabels): string {
+  return `${zone} ${endpoint} ${target} ${address}`;
+}
+
+/** What is counted as it happens. Every series that is known beforehand begins at 0. */
+function createCounted(registry: Registry) {
+  const registers = [registry];
   const results = new Counter({
     name: "livezone_probe_results_total",
     help: "Finished probes, by class of result.",
@@ -225,7 +108,7 @@ export function createMetrics(
   const transitions = new Counter({
     name: "livezone_target_transitions_total",
     help: "Changes of an address's health.",
-    labelNames: [...targetLabels, "to"] as const,
+    labelNames: [...TARGET_LABELS, "to"] as const,
     registers,
   });
   const adminRequests = new Counter({
@@ -245,46 +128,9 @@ export function createMetrics(
     registers,
   });
 
-  /** Targets that have series, by their labels. */
-  let known: ReadonlyMap<string, TargetLabels> = new Map();
   for (const name of RESULT_CLASSES) results.inc({ class: name }, 0);
   for (const entry of ["socket", "http"]) {
     for (const status of REPLY_STATUSES) adminRequests.inc({ entry, status: String(status) }, 0);
   }
-
-  return {
-    registry,
-    probeFinished(probe) {
-      results.inc({ class: probe.class });
-      duration.observe(probe.durationMs / 1000);
-      lag.observe(probe.lagMs / 1000);
-    },
-    transition: ({ zone, endpoint, target, address }, to) => transitions.inc({ zone, endpoint, target, address, to }),
-    targetsReplaced() {
-      const key = ({ zone, endpoint, target, address }: TargetLabels) => `${zone} ${endpoint} ${target} ${address}`;
-      const before = known;
-      known = new Map([...source.targets()].map((row) => [key(row), row]));
-      for (const [name, { zone, endpoint, target, address }] of known) {
-        if (before.has(name)) continue;
-        for (const to of TRANSITIONS) transitions.inc({ zone, endpoint, target, address, to }, 0);
-      }
-      for (const [name, { zone, endpoint, target, address }] of before) {
-        if (known.has(name)) continue;
-        for (const to of TRANSITIONS) transitions.remove({ zone, endpoint, target, address, to });
-      }
-    },
-    adminRequest: ({ entry, status }) => adminRequests.inc({ entry, status: String(status) }),
-    watchStreams(streams) {
-      read("livezone_event_subscribers", "Readers of the stream of events.", [], () => [
-        { labels: {}, value: streams.subscribers },
-      ]);
-      mirrored("livezone_event_subscribers_dropped_total", "Readers of events that were too slow.", [], () => [
-        { labels: {}, value: streams.dropped },
-      ]);
-    },
-    reloaded(isSuccess, wallMs) {
-      reloadSuccess.set(Number(isSuccess));
-      if (isSuccess) reloadTime.set(wallMs / 1000);
-    },
-  };
+  return { results, duration, lag, transitions, adminRequests, reloadSuccess, reloadTime };
 }

@@ -47,6 +47,9 @@ export interface StateFile<T> {
   write(value: T): Promise<void>;
 }
 
+/** See {@link StateFileOptions.maxOctets}. */
+const DEFAULT_MAX_OCTETS = 64 * 1024 * 1024;
+
 /** How often a file that is there but cannot be read is tried, and the milliseconds in between. */
 const READ_TRIES = 3;
 const READ_AGAIN_MS = 100;
@@ -65,13 +68,54 @@ async function readPatiently(file: string, clock: Clock): Promise<string> {
 
 /** Opens a file of the state folder; nothing is read or made until it is asked for. */
 export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
-  const { folder, name, version, content, older = {}, clock, onAlarm, maxOctets = 64 * 1024 * 1024 } = options;
-  const file = path.join(folder, name);
-  const readers: Readonly<Record<number, z.ZodType<T>>> = { ...older, [version]: content };
-  let waiting: { readonly value: T; readonly done: Promise<void> } | undefined;
-  let busy: Promise<void> = Promise.resolve();
+  const file = new FolderFile(options);
+  return { read: () => file.read(), write: (value) => file.write(value) };
+}
 
-  async function setAside(problem: string): Promise<void> {
+class FolderFile<T> implements StateFile<T> {
+  readonly #options: StateFileOptions<T>;
+  readonly #file: string;
+  #waiting: { readonly value: T; readonly done: Promise<void> } | undefined;
+  #busy: Promise<void> = Promise.resolve();
+
+  constructor(options: StateFileOptions<T>) {
+    this.#options = options;
+    this.#file = path.join(options.folder, options.name);
+  }
+
+  async read(): Promise<T | undefined> {
+    const { clock, version, content, older = {}, maxOctets = DEFAULT_MAX_OCTETS } = this.#options;
+    let text: string;
+    try {
+      const { size } = await stat(this.#file);
+      if (size > maxOctets) return await this.#setAside(`it has ${size} octets, more than any state file`);
+      text = await readPatiently(this.#file, clock);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      return await this.#setAside(`it cannot be read: ${messageOf(error)}`);
+    }
+    const found = understand(text, version, { ...older, [version]: content });
+    return "problem" in found ? await this.#setAside(found.problem) : found.content;
+  }
+
+  write(value: T): Promise<void> {
+    if (this.#waiting !== undefined) {
+      this.#waiting = { value, done: this.#waiting.done };
+      return this.#waiting.done;
+    }
+    const done = this.#busy.then(async () => {
+      const newest = this.#waiting as { readonly value: T };
+      this.#waiting = undefined;
+      await this.#replace(newest.value);
+    });
+    this.#waiting = { value, done };
+    this.#busy = done.catch(() => undefined);
+    return done;
+  }
+
+  async #setAside(problem: string): Promise<undefined> {
+    const { clock, onAlarm } = this.#options;
+    const file = this.#file;
     const aside = `${file}.broken-${new Date(clock.wallMs()).toISOString().replace(/[:.]/g, "")}`;
     try {
       await rename(file, aside);
@@ -81,8 +125,9 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
     }
   }
 
-  async function replace(value: T): Promise<void> {
-    const temporary = `${file}.tmp`;
+  async #replace(value: T): Promise<void> {
+    const { folder, version } = this.#options;
+    const temporary = `${this.#file}.tmp`;
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const handle = await open(temporary, "w", 0o600);
@@ -92,50 +137,12 @@ export function openStateFile<T>(options: StateFileOptions<T>): StateFile<T> {
       } finally {
         await handle.close();
       }
-      await rename(temporary, file);
+      await rename(temporary, this.#file);
       await syncFolder(folder);
     } catch (error) {
-      throw new UserError(`cannot write ${file}: ${messageOf(error)}`, "NOT_PERSISTED", { cause: error });
+      throw new UserError(`cannot write ${this.#file}: ${messageOf(error)}`, "NOT_PERSISTED", { cause: error });
     }
   }
-
-  return {
-    async read() {
-      let text: string;
-      try {
-        const { size } = await stat(file);
-        if (size > maxOctets) {
-          await setAside(`it has ${size} octets, more than any state file`);
-          return undefined;
-        }
-        text = await readPatiently(file, clock);
-      } catch (error) {
-        if (codeOf(error) !== "ENOENT") await setAside(`it cannot be read: ${messageOf(error)}`);
-        return undefined;
-      }
-      const found = understand(text, version, readers);
-      if ("problem" in found) {
-        await setAside(found.problem);
-        return undefined;
-      }
-      return found.content;
-    },
-
-    write(value) {
-      if (waiting !== undefined) {
-        waiting = { value, done: waiting.done };
-        return waiting.done;
-      }
-      const done = busy.then(async () => {
-        const newest = waiting as { readonly value: T };
-        waiting = undefined;
-        await replace(newest.value);
-      });
-      waiting = { value, done };
-      busy = done.catch(() => undefined);
-      return done;
-    },
-  };
 }
 
 type Understood<T> = { readonly content: T } | { readonly problem: string };

@@ -1,4 +1,4 @@
-import type { TargetLabels } from "../admin/metrics.js";
+import type { TargetLabels } from "../admin/metrics-source.js";
 import type { ServedEndpoint } from "./endpoints.js";
 
 /** How logs and metrics name an address of a target. */

@@ -1,4 +1,4 @@
-import type { MetricsSource, TargetRow } from "../admin/metrics.js";
+import type { MetricsSource, TargetRow } from "../admin/metrics-source.js";
 import type { Snapshot } from "../health/health.js";
 import type { HealthMonitor } from "../health/monitor.js";
 import type { WorkerPool } from "../transport/worker-pool.js";

@@ -1,0 +1,45 @@
+import type { OverrideKind } from "../health/health.js";
+import type { QueryTotals } from "../query/counters.js";
+
+/** What every series about a target is labelled with. */
+export interface TargetLabels {
+  readonly zone: string;
+  /** Name in the zone: `api`, `@`. */
+  readonly endpoint: string;
+  readonly target: string;
+  readonly address: string;
+}
+
+/** One address of a target as the gauges show it. */
+export interface TargetRow extends TargetLabels {
+  readonly isUp: boolean;
+  readonly isAnswerable: boolean;
+  /** What an operator said; absent = nothing. */
+  readonly override?: OverrideKind;
+  /** Milliseconds since 1970; absent without TLS. */
+  readonly certificateExpiryMs?: number;
+}
+
+/** The picture behind the gauges, read at a scrape. */
+export interface MetricsSource {
+  queryTotals(): QueryTotals;
+  /** Counters of the UDP sockets. */
+  socketTotals(): {
+    readonly kernelDrops: number;
+    readonly sendErrors: number;
+    readonly sendBlocked: number;
+    readonly receiveErrors: number;
+  };
+  targets(): Iterable<TargetRow>;
+  endpoints(): Iterable<{
+    readonly zone: string;
+    readonly endpoint: string;
+    readonly answerableTargets: number;
+    readonly isFailOpen: boolean;
+    /** How many it has. */
+    readonly targets: number;
+  }>;
+  zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
+  /** Whether the prober is presumed cut off. */
+  isIsolated(): boolean;
+}
