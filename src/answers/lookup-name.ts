@@ -94,7 +94,7 @@ export class LookupName {
     const { octets, starts, hashes } = this;
     let hash = HASH_SEED;
     let end = this.length - 1;
-    hashes[this.labels - 1] = hash;
+    hashes[this.labels - 1] = mixed(hash);
     for (let label = this.labels - 2; label >= 0; label -= 1) {
       const start = starts[label] as number;
       for (let i = start; i < end; i += 4) {
@@ -104,13 +104,18 @@ export class LookupName {
           ((octets[i + 2] as number) << 16) |
           ((octets[i + 3] as number) << 24);
         const left = end - i;
-        hash = Math.imul(hash ^ (left < 4 ? word & (FIRST_OCTETS[left] as number) : word), HASH_FACTOR);
-        hash ^= hash >>> 15;
+        hash = (Math.imul(hash, HASH_FACTOR) + (left < 4 ? word & (FIRST_OCTETS[left] as number) : word)) | 0;
       }
-      hashes[label] = hash;
+      hashes[label] = mixed(hash);
       end = start;
     }
   }
+}
+
+/** Spreads what differs in the upper bits over the lower ones, by which a table finds its place. */
+function mixed(hash: number): number {
+  const half = Math.imul(hash ^ (hash >>> 16), HASH_FACTOR);
+  return half ^ (half >>> 15);
 }
 
 /** The four octets of a word with ASCII letters in lower case. */

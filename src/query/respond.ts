@@ -99,16 +99,19 @@ class Responder {
     if ((flags & FLAG.QR) !== 0) return this.drop("response");
     reply[replyAt] = request[at] as number;
     reply[replyAt + 1] = request[at + 1] as number;
-    query.message = request;
-    query.words = views.of(request);
+    if (query.message !== request) {
+      query.message = request;
+      query.words = views.of(request);
+    }
     query.at = at;
     query.length = length;
     query.transport = transport;
-    query.client = client;
+    if (query.client !== client) query.client = client;
     query.flags = flags;
-    this.reply.octets = reply;
-    // With both at whole words, a copy of the question moves no octet within its word.
-    this.reply.words = (replyAt & 3) === 0 ? views.of(reply) : NO_WORDS;
+    if (this.reply.octets !== reply) {
+      this.reply.octets = reply;
+      this.reply.words = views.of(reply);
+    }
     this.reply.at = replyAt;
     const isWellFormed = decode(query);
     if (query.hasEdns) this.opt.prepare(query, this.state.policy);
