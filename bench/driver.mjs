@@ -2,7 +2,7 @@
  * livezone's answering threads, table and compiler without probes and without the command line, for what cannot be
  * measured from outside: changes of health at known moments, and `dgram` on a machine that has the native part.
  *
- *   node bench/driver.mjs --config FILE [--dgram]
+ *   node bench/driver.mjs --config FILE [--dgram] [--stall]
  *
  * Started with an IPC channel. `{ perSecond, seconds }` makes the first endpoint of the first zone lose a target and
  * get it back in turn, so often a second: compiled and posted by the main thread, as a change of health is. Answered,
@@ -11,13 +11,19 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import { publishZone } from "../dist/answers/zone-compiler.js";
 import { createLogger } from "../dist/lib/logger.js";
 import { prepare } from "../dist/server/load-zones.js";
 import { WorkerPool } from "../dist/transport/worker-pool.js";
+import { startThread } from "../dist/transport/worker-thread.js";
 
 const { values: options } = parseArgs({
-  options: { config: { type: "string" }, dgram: { type: "boolean", default: false } },
+  options: {
+    config: { type: "string" },
+    dgram: { type: "boolean", default: false },
+    stall: { type: "boolean", default: false },
+  },
 });
 
 const { config, zones } = prepare(options.config);
@@ -36,6 +42,13 @@ function answerable({ targets }, count = targets.length) {
  */
 const TICK_MS = 4;
 
+/** `--stall`: the thread of TCP does what a client of it might make it do, 5 ms at a time, 200 times a second. */
+function startStalling(settings) {
+  if (settings.role !== "tcp") return startThread(settings);
+  const program = new URL("stalling-worker.mjs", import.meta.url);
+  return new Worker(program, { workerData: settings, execArgv: [], name: "stalling" });
+}
+
 const published = zones.map((zone, index) => {
   const everything = config.zones[index].endpoints.map((endpoint) => [endpoint.fqdn, answerable(endpoint)]);
   return publishZone(zone, new Map(everything), Date.now());
@@ -45,6 +58,7 @@ const answering = new WorkerPool({
   workers: config.workers,
   log: createLogger({ level: "error" }),
   currentZones,
+  ...(options.stall ? { startThread: startStalling } : {}),
   ...(options.dgram ? { batch: { reason: "asked for by the benchmark" } } : {}),
 });
 answering.load(currentZones());

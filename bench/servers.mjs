@@ -106,6 +106,12 @@ export const SERVERS = {
     isDriven: true,
     prepare: (context) => [fileOf(context, "bench/driver.mjs"), "--config", writeLivezone(context)],
   },
+  /** The same, its TCP thread busy for 5 ms each, 200 times a second. */
+  stalledDriver: {
+    program: () => process.execPath,
+    isDriven: true,
+    prepare: (context) => [DRIVER, "--stall", "--config", writeLivezone(context)],
+  },
   gdnsd: {
     program: () => find("gdnsd"),
     prepare({ folder, port, zones, targetPort }) {

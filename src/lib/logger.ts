@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import { type Logger as PinoLogger, pino } from "pino";
-import pretty from "pino-pretty";
+import type { PinoPretty } from "pino-pretty";
 import { createLineWriter, type LineWriter } from "./line-writer.js";
 
 /** Where events are written: an object of fields and what happened, in the past tense. */
@@ -50,6 +51,8 @@ export function createLogger({
     writers.set(log, writer);
     return log;
   }
+  // Loaded for terminals only: a server has none.
+  const pretty = createRequire(import.meta.url)("pino-pretty") as typeof PinoPretty;
   return pino(
     options,
     pretty({
