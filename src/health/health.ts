@@ -84,6 +84,8 @@ export interface TargetHealth {
   /** In configuration order. */
   readonly addresses: readonly AddressHealth[];
   readonly override?: Override;
+  /** True of one that is switched off in the file: shown, but neither probed nor answered. */
+  readonly disabled?: true;
 }
 
 /** The picture of one endpoint. */

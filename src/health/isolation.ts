@@ -1,11 +1,11 @@
 /*
- * Is it them, or is it us? When nothing at all comes back from any address, the prober itself is presumed cut off.
+ * Is it them, or is it us? When no connection can be made to any address, the prober itself is presumed cut off.
  *
- *   connected ──every newest result network-class, none got through for an interval──► isolated
- *   isolated ──something got through──► recovering ──an interval later──► connected
- *        ▲──────────every newest result network-class again──┘
+ *   connected --every newest result a network failure, nothing got through for an interval--> isolated
+ *   isolated --something got through--> recovering --an interval later--> connected
+ *        ^--------every newest result a network failure again--|
  *
- * While isolated, network-class results count for nothing, so that health and answers stay as they were.
+ * While isolated, network failures count for nothing, so that health and answers stay as they were.
  */
 
 /** One address alone cannot tell its own failure from ours. */
@@ -15,7 +15,9 @@ export interface IsolationState {
   readonly isolated: boolean;
   /** Monotonic end of the newest probe that got through to something; -Infinity before the first. */
   readonly connectedMs: number;
-  /** Network-class results of probes that started before this monotonic moment count for nothing. */
+  /** Monotonic end of the first probe: nothing is concluded for an interval from then on. Absent before it. */
+  readonly beganMs?: number;
+  /** Network failures of probes that started before this monotonic moment count for nothing. */
   readonly trustFromMs: number;
   /** While isolated: the monotonic moment at which something got through again. */
   readonly recoveringSinceMs?: number;
@@ -30,7 +32,7 @@ export const NOT_ISOLATED: IsolationState = {
 
 /** One finished probe and what it leaves. */
 export interface NetworkObservation {
-  /** Whether its class is one that a prober without a network would see. */
+  /** Whether it is a network failure (`isNetworkFailure`): no connection was made. */
   readonly isCutOff: boolean;
   /** Monotonic. */
   readonly endedMs: number;
@@ -43,17 +45,19 @@ export interface NetworkObservation {
 }
 
 /** Draws the conclusion from one finished probe. Returns the same object if it changes nothing. */
-export function observeNetwork(state: IsolationState, seen: NetworkObservation): IsolationState {
+export function observeNetwork(before: IsolationState, seen: NetworkObservation): IsolationState {
   const { endedMs, intervalMs } = seen;
+  const state = before.beganMs === undefined ? { ...before, beganMs: endedMs } : before;
   if (seen.isCutOff) {
     if (seen.cutOff < seen.addresses || seen.addresses < MIN_ADDRESSES) return state;
     const { recoveringSinceMs, ...rest } = state;
     if (state.isolated) return recoveringSinceMs === undefined ? state : rest;
-    return endedMs - state.connectedMs >= intervalMs ? { ...rest, isolated: true } : state;
+    const quietSinceMs = Math.max(state.connectedMs, state.beganMs ?? endedMs);
+    return endedMs - quietSinceMs >= intervalMs ? { ...rest, isolated: true } : state;
   }
-  const connectedMs = endedMs;
-  if (!state.isolated) return { ...state, connectedMs };
-  const { recoveringSinceMs = endedMs, trustFromMs } = state;
-  if (endedMs - recoveringSinceMs < intervalMs) return { isolated: true, connectedMs, trustFromMs, recoveringSinceMs };
-  return { isolated: false, connectedMs, trustFromMs: endedMs };
+  const { recoveringSinceMs = endedMs, ...rest } = state;
+  const connected = { ...rest, connectedMs: endedMs };
+  if (!state.isolated) return connected;
+  if (endedMs - recoveringSinceMs < intervalMs) return { ...connected, recoveringSinceMs };
+  return { ...connected, isolated: false, trustFromMs: endedMs };
 }

@@ -2,28 +2,28 @@ import type { ProbeConfig } from "../config/config.js";
 import type { Clock } from "../lib/clock.js";
 import type { ProbeResult, ResultClass } from "./health.js";
 import { type IsolationState, NOT_ISOLATED, observeNetwork } from "./isolation.js";
-import { isNetworkClass } from "./state.js";
-import { createWatchdog } from "./watchdog.js";
+import { isNetworkFailure } from "./state.js";
+import { createWatchdog, type Watchdog } from "./watchdog.js";
 
-/** A failure that can come of our own trouble counts for nothing if we stood still for this part of the timeout. */
+/** A failure that our own trouble can cause counts for nothing if this process stood still for this part of the timeout. */
 const STALL_PART = 0.25;
 
-/** Failures that can come of our own trouble: we asked or listened too late. */
+/** Failures that our own trouble can cause: the probe began or listened too late. */
 const SOFT_CLASSES: ReadonlySet<ResultClass> = new Set(["timeout", "unreachable", "reset"]);
 
 /**
  * Why a failure is not held against an address: `stalled`, this process did not run properly meanwhile; `isolated`,
- * nothing gets through to anybody.
+ * no connection can be made to any address.
  */
 export type Ignored = "stalled" | "isolated";
 
-/** What is remembered of one thing that is probed. */
-export interface Doubted {
-  /** Its newest result is of a class that a prober without a network would see. */
+/** What is remembered of one probe job. */
+export interface FilteredJob {
+  /** Its newest result is a network failure. */
   cutOff: boolean;
 }
 
-export interface DoubtsOptions {
+export interface ResultFilterOptions {
   readonly clock: Clock;
   /** See {@link createWatchdog}. */
   onStall(lengthMs: number): void;
@@ -32,59 +32,67 @@ export interface DoubtsOptions {
 }
 
 /** One finished probe. */
-export interface Finished {
+export interface FilteredResult {
   readonly config: ProbeConfig;
   readonly result: ProbeResult;
   /** Monotonic, as is the end. */
   readonly startedMs: number;
   readonly endedMs: number;
-  /** Things that are probed. */
+  /** Probe jobs that there are. */
   readonly addresses: number;
 }
 
-/** Tells failures of targets from failures of ours: the watchdog and the isolation of the prober together. */
-export interface Doubts {
-  start(): void;
-  stop(): void;
-  /** Takes note of a finished probe, and says whether to leave it out. */
-  judge(check: Doubted, finished: Finished): Ignored | undefined;
-  /** Takes note that a thing is not probed any more. */
-  forget(check: Doubted): void;
-  readonly isolated: boolean;
-  /** See {@link IsolationState.connectedMs}. */
-  readonly connectedMs: number;
-}
+/** Tells failures of targets from failures of this process and its network. */
+export class ResultFilter {
+  readonly #watchdog: Watchdog;
+  readonly #onIsolation: (isolated: boolean) => void;
+  #isolation: IsolationState = NOT_ISOLATED;
+  /** Jobs whose newest result is a network failure. */
+  #cutOff = 0;
 
-export function createDoubts({ clock, onStall, onIsolation }: DoubtsOptions): Doubts {
-  const watchdog = createWatchdog(clock, onStall);
-  let isolation: IsolationState = NOT_ISOLATED;
-  /** Things that are {@link Doubted.cutOff}. */
-  let cutOff = 0;
-
-  function mark(check: Doubted, isCutOff: boolean): void {
-    if (check.cutOff !== isCutOff) cutOff += isCutOff ? 1 : -1;
-    check.cutOff = isCutOff;
+  constructor({ clock, onStall, onIsolation }: ResultFilterOptions) {
+    this.#watchdog = createWatchdog(clock, onStall);
+    this.#onIsolation = onIsolation;
   }
 
-  return {
-    start: watchdog.start,
-    stop: watchdog.stop,
-    judge(check, { config: { intervalMs, timeoutMs }, result, startedMs, endedMs, addresses }) {
-      const isSoft = SOFT_CLASSES.has(result.class);
-      if (isSoft && watchdog.longestStallMs(startedMs) >= STALL_PART * timeoutMs) return "stalled";
-      const isCutOff = isNetworkClass(result.class);
-      mark(check, isCutOff);
-      const { isolated: wasIsolated } = isolation;
-      isolation = observeNetwork(isolation, { isCutOff, endedMs, intervalMs, addresses, cutOff });
-      if (wasIsolated !== isolation.isolated) onIsolation(isolation.isolated);
-      return isCutOff && (isolation.isolated || startedMs < isolation.trustFromMs) ? "isolated" : undefined;
-    },
-    forget: (check) => mark(check, false),
-    get isolated() {
-      return isolation.isolated;
-    },
-    get connectedMs() {
-      return isolation.connectedMs;
-    },
-  };
+  start(): void {
+    this.#watchdog.start();
+  }
+
+  stop(): void {
+    this.#watchdog.stop();
+  }
+
+  /** Takes note of a finished probe, and says whether to leave it out. */
+  judge(job: FilteredJob, { config, result, startedMs, endedMs, addresses }: FilteredResult): Ignored | undefined {
+    const { intervalMs, timeoutMs } = config;
+    const isSoft = SOFT_CLASSES.has(result.class);
+    if (isSoft && this.#watchdog.longestStallMs(startedMs) >= STALL_PART * timeoutMs) return "stalled";
+    const isCutOff = isNetworkFailure(result);
+    this.#mark(job, isCutOff);
+    const { isolated: wasIsolated } = this.#isolation;
+    const seen = { isCutOff, endedMs, intervalMs, addresses, cutOff: this.#cutOff };
+    this.#isolation = observeNetwork(this.#isolation, seen);
+    if (wasIsolated !== this.#isolation.isolated) this.#onIsolation(this.#isolation.isolated);
+    return isCutOff && (this.#isolation.isolated || startedMs < this.#isolation.trustFromMs) ? "isolated" : undefined;
+  }
+
+  /** Takes note that a job is gone. */
+  forget(job: FilteredJob): void {
+    this.#mark(job, false);
+  }
+
+  get isolated(): boolean {
+    return this.#isolation.isolated;
+  }
+
+  /** See {@link IsolationState.connectedMs}. */
+  get connectedMs(): number {
+    return this.#isolation.connectedMs;
+  }
+
+  #mark(job: FilteredJob, isCutOff: boolean): void {
+    if (job.cutOff !== isCutOff) this.#cutOff += isCutOff ? 1 : -1;
+    job.cutOff = isCutOff;
+  }
 }

@@ -1,5 +1,5 @@
 import type { FlapSettings, ProbeSchedule } from "../config/config.js";
-import type { Health, ResultClass } from "./health.js";
+import type { Health, ProbePhase, ResultClass } from "./health.js";
 
 /**
  * Pause between the two failures that hard evidence needs, milliseconds, counted from the end of the first.
@@ -24,29 +24,51 @@ export function isHardEvidence(resultClass: ResultClass): boolean {
   return resultClass === "refused" || resultClass === "not-ready";
 }
 
-/** Classes that a prober without a network would see: nothing came back from anybody. */
-export function isNetworkClass(resultClass: ResultClass): boolean {
+/** Classes of failures in which nothing came back, at least not in time. */
+export function isSilent(resultClass: ResultClass): boolean {
   return resultClass === "timeout" || resultClass === "unreachable";
+}
+
+/**
+ * Whether a prober without a network would see this result: no connection was made. A timeout in TLS or after the
+ * request proves that the network works. A timeout without a phase is taken as one before the connection.
+ */
+export function isNetworkFailure({
+  class: resultClass,
+  phase = "connect",
+}: { readonly class: ResultClass; readonly phase?: ProbePhase | undefined }): boolean {
+  return resultClass === "unreachable" || (resultClass === "timeout" && phase === "connect");
 }
 
 /** The part of a probe's settings that decides. */
 export type StateSettings = Pick<ProbeSchedule, "recheckMs" | "rise" | "fall" | "thresholds" | "flap">;
 
-/** Failures in a row that bring `up` down when all of them are of this class, or need no more. */
+/**
+ * Failures in a row that bring `up` down when all of them are of this class, or need no more.
+ *
+ * - Hard evidence: two, or `fall` if that is one.
+ * - `timeout`: two thirds of `fall`, rounded up. Each lasts longer than any other failure, and says as much.
+ * - `overloaded`: none is enough, unless a threshold is set. Without this target its load would go to the others.
+ */
 export function failuresNeeded(resultClass: ResultClass, settings: Pick<StateSettings, "fall" | "thresholds">): number {
   const { fall, thresholds = {} } = settings;
   const own = resultClass === "ok" ? undefined : thresholds[resultClass];
-  return own ?? (isHardEvidence(resultClass) ? Math.min(HARD_FAILURES, fall) : fall);
+  if (own !== undefined) return own;
+  if (isHardEvidence(resultClass)) return Math.min(HARD_FAILURES, fall);
+  if (resultClass === "timeout") return Math.ceil((fall * 2) / 3);
+  return resultClass === "overloaded" ? Number.POSITIVE_INFINITY : fall;
 }
 
 /** What the machine is told of one finished probe; all moments on the monotonic clock. */
 export interface Observation {
   readonly class: ResultClass;
+  /** See {@link ProbeResult.phase}. */
+  readonly phase?: ProbePhase;
   readonly startedMs: number;
   readonly endedMs: number;
   /**
    * End of the newest probe, of any address, that got through to something. A target is not brought down by
-   * network-class results alone while no probe has got through since the first of them: that may be our own network.
+   * network failures ({@link isNetworkFailure}) alone while no probe has got through since the first of them: that may be our own network.
    * Absent = it is not asked.
    */
   readonly connectedMs?: number;
@@ -119,6 +141,15 @@ export function withoutDoubt(state: AddressState): AddressState {
   return state.against === 0 ? state : settled(state.health, state.flap, state.mustEarn);
 }
 
+/**
+ * Brings `up` down at once, since others that share its cause have failed as well. Counts as a change for flap damping.
+ *
+ * @param nowMs monotonic
+ */
+export function broughtDown(state: AddressState, nowMs: number, settings: StateSettings): AddressState {
+  return settled("down", changed(state.flap, nowMs, settings.flap));
+}
+
 /** The same health with all flapping forgiven; one that is held returns with the next pass. */
 export function withoutFlaps(state: AddressState): AddressState {
   const { heldUntilMs, ...rest } = state;
@@ -135,7 +166,7 @@ export function withoutFlaps(state: AddressState): AddressState {
  * health ends every row. While `unknown`, one failure means `down`.
  */
 export function step(state: AddressState, seen: Observation, settings: StateSettings): Step {
-  const verdict: Health = seen.class === "ok" ? "up" : "down";
+  const verdict = verdictOf(state, seen, settings);
   if (verdict === state.health) return { state: state.against === 0 ? state : settled(verdict, state.flap) };
 
   // A first failure settles `unknown`, also after passes that had not yet earned `up`.
@@ -153,12 +184,30 @@ export function step(state: AddressState, seen: Observation, settings: StateSett
     needs: verdict === "up" ? [] : [...state.needs, failuresNeeded(seen.class, settings)].slice(-MAX_ROW),
     againstSinceMs: inRow ? state.againstSinceMs : seen.startedMs,
   };
-  if (suffices(row, seen, settings)) return verdict === "up" ? rise(row, seen, settings) : change(row, seen, settings);
-  const recheckAtMs =
-    verdict === "down" && isHardEvidence(seen.class)
-      ? seen.endedMs + HARD_RECHECK_MS
-      : Math.max(seen.endedMs, seen.startedMs + settings.recheckMs);
+  if (suffices(row, seen, settings, verdict)) {
+    return verdict === "up" ? rise(row, seen, settings) : change(row, seen, settings, verdict);
+  }
+  // To ask an overloaded server more often would add to its load.
+  if (verdict === "down" && row.needs.at(-1) === Number.POSITIVE_INFINITY) return { state: row };
+  const recheckAtMs = recheckMoment(verdict, seen, settings);
   return { state: { ...row, notBeforeMs: recheckAtMs }, recheckAtMs };
+}
+
+/** What one result says. A server that is only overloaded runs: without any health before, it counts as up. */
+function verdictOf({ health, mustEarn }: AddressState, seen: Observation, settings: StateSettings): "up" | "down" {
+  if (seen.class === "ok") return "up";
+  const isNeverEnough = failuresNeeded(seen.class, settings) === Number.POSITIVE_INFINITY;
+  return isNeverEnough && health === "unknown" && !mustEarn ? "up" : "down";
+}
+
+/**
+ * Monotonic moment of the next probe of a row. Passes are counted apart from the end of one to the start of the next: a
+ * server that was stopped finishes what it had begun, which is one sign of life and not two.
+ */
+function recheckMoment(verdict: "up" | "down", seen: Observation, settings: StateSettings): number {
+  if (verdict === "up") return seen.endedMs + settings.recheckMs;
+  if (isHardEvidence(seen.class)) return seen.endedMs + HARD_RECHECK_MS;
+  return Math.max(seen.endedMs, seen.startedMs + settings.recheckMs);
 }
 
 /** Whether the row is long enough to overturn the health it speaks against. */
@@ -166,11 +215,12 @@ function suffices(
   { health, mustEarn, against, needs, againstSinceMs }: AddressState,
   seen: Observation,
   settings: StateSettings,
+  verdict: "up" | "down",
 ): boolean {
-  if (seen.class === "ok") return against >= (health === "unknown" && !mustEarn ? 1 : settings.rise);
+  if (verdict === "up") return against >= (health === "unknown" && !mustEarn ? 1 : settings.rise);
   if (health === "unknown") return true;
   const { connectedMs = againstSinceMs } = seen;
-  if (isNetworkClass(seen.class) && connectedMs < againstSinceMs) return false;
+  if (isNetworkFailure(seen) && connectedMs < againstSinceMs) return false;
   let most = 0;
   return needs.toReversed().some((needed, index) => {
     most = Math.max(most, needed);
@@ -180,16 +230,16 @@ function suffices(
 
 /** Brings an address up that has passed often enough, or holds it down a while longer because it flaps. */
 function rise(row: AddressState, seen: Observation, settings: StateSettings): Step {
-  if (row.health === "unknown") return change(row, seen, settings);
+  if (row.health === "unknown") return change(row, seen, settings, "up");
   const { flap, againstSinceMs } = row;
   if (row.heldUntilMs === undefined) {
     const holdMs = holdNeeded(flap, seen.endedMs, settings.flap);
-    if (seen.endedMs - againstSinceMs >= holdMs) return change(row, seen, settings);
+    if (seen.endedMs - againstSinceMs >= holdMs) return change(row, seen, settings, "up");
     const held = { ...flap, holds: flap.holds + 1 };
     return { state: { ...row, flap: held, heldUntilMs: againstSinceMs + holdMs, notBeforeMs: 0 } };
   }
   if (seen.endedMs < row.heldUntilMs) return { state: row };
-  return change(row, seen, settings);
+  return change(row, seen, settings, "up");
 }
 
 /** Milliseconds that an address must pass without a break before it returns; 0 for one that does not flap. */
@@ -199,8 +249,7 @@ function holdNeeded(flap: FlapState, nowMs: number, settings: FlapSettings | und
   return recent > settings.limit ? Math.min(settings.windowMs, FIRST_HOLD_MS * 2 ** flap.holds) : 0;
 }
 
-function change(row: AddressState, seen: Observation, settings: StateSettings): Step {
-  const to: Health = seen.class === "ok" ? "up" : "down";
+function change(row: AddressState, seen: Observation, settings: StateSettings, to: "up" | "down"): Step {
   const from = row.health;
   const flap = from === "unknown" ? row.flap : changed(row.flap, seen.endedMs, settings.flap);
   return { state: settled(to, flap), change: { from, to, afterMs: seen.endedMs - row.againstSinceMs } };

@@ -1,5 +1,5 @@
 import { FAILURE_CLASSES, type FailureClass, type ProbeSchedule } from "../config/config.js";
-import { failuresNeeded, HARD_RECHECK_MS, isHardEvidence, isNetworkClass } from "./state.js";
+import { failuresNeeded, HARD_RECHECK_MS, isHardEvidence, isSilent } from "./state.js";
 
 /** Largest part by which the interval between two probes is stretched or shortened, so that probes spread. */
 export const JITTER = 0.1;
@@ -61,5 +61,5 @@ function confirmationMs(schedule: ProbeSchedule, kind: FailureKind): number {
 
 function kindOf(failure: FailureClass): FailureKind {
   if (isHardEvidence(failure)) return "hard";
-  return isNetworkClass(failure) ? "hang" : "other";
+  return isSilent(failure) ? "hang" : "other";
 }
