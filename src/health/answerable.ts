@@ -41,13 +41,14 @@ export interface AnswerPolicy {
  * result is never empty for an endpoint that has a target.
  *
  * @param lastHealthy the newest `addresses` of mode `healthy`, for `last-healthy`; of these the addresses that are
- *   still configured and not held out are answered, and without any, all are
+ *   still configured and not excluded are answered, and without any, all are. A disabled target never is
  */
 export function decideAnswerable(
-  endpoint: EndpointHealth,
+  { fqdn, targets }: EndpointHealth,
   policy: AnswerPolicy,
   lastHealthy: readonly AnswerableAddress[] = [],
 ): Answerable {
+  const endpoint = { fqdn, targets: targets.filter(({ disabled }) => disabled !== true) };
   const up = addressesWhere(endpoint, (address, target) => countsAsUp(address, target, policy));
   const upTargets = countTargets(up);
   const needed = Math.max(1, policy.minHealthy);
@@ -70,7 +71,7 @@ function addressesWhere(
   belongs: (address: AddressHealth, target: TargetHealth) => boolean,
 ): readonly AnswerableAddress[] {
   return endpoint.targets.flatMap((target) =>
-    isHeldOut(target)
+    isExcluded(target)
       ? []
       : target.addresses
           .filter((address) => belongs(address, target))
@@ -107,17 +108,17 @@ function whenAllDown(
   }
 }
 
-/** Every address that is not held out; every address at all when that leaves none. */
+/** Every address that is not excluded; every address at all when that leaves none. */
 function allAddresses(endpoint: EndpointHealth): readonly AnswerableAddress[] {
-  const free = endpoint.targets.filter((target) => !isHeldOut(target));
+  const free = endpoint.targets.filter((target) => !isExcluded(target));
   return (free.length > 0 ? free : endpoint.targets).flatMap((target) =>
     target.addresses.map(({ address }) => ({ target: target.id, address })),
   );
 }
 
 /** Whether an operator keeps the target out of answers as long as anything else is left. */
-export function isHeldOut(target: TargetHealth): boolean {
-  const kind = target.override?.kind;
+export function isExcluded({ override }: Pick<TargetHealth, "override">): boolean {
+  const kind = override?.kind;
   return kind === "drained" || kind === "forced-down";
 }
 

@@ -1,4 +1,4 @@
-import type { ProbeReport } from "./monitor.js";
+import type { ProbeReport } from "./health-monitor.js";
 import { coversName } from "./probes/tls.js";
 
 const DAY_MS = 86_400_000;

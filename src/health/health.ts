@@ -65,13 +65,13 @@ export interface AddressHealth {
   /** The newest result; absent before the first. */
   readonly last?: ProbeResult;
   /** Present while it passes, but is kept `down` because it flaps. */
-  readonly held?: Held;
+  readonly held?: Suppression;
   /** True of one that is `unknown` since it joined an endpoint that was answered already: it has to earn its place. */
   readonly isJoining?: boolean;
 }
 
-/** Why and how long an address is kept down that flaps. */
-export interface Held {
+/** Why and how long an address that flaps is kept down. */
+export interface Suppression {
   /** Wall clock, milliseconds since 1970, at which it returns if it passes until then. */
   readonly untilMs: number;
   /** Changes of health in the window. */

@@ -1,4 +1,4 @@
-import { type AnswerableAddress, type AnswerPolicy, decideAnswerable, isHeldOut } from "./answerable.js";
+import { type AnswerableAddress, type AnswerPolicy, decideAnswerable, isExcluded } from "./answerable.js";
 import type { EndpointHealth, OverrideKind, TargetHealth } from "./health.js";
 
 /** Longest life of an override that expires: 30 days, milliseconds. Who means longer sets one that stays. */
@@ -81,7 +81,7 @@ export function decideOverride(wanted: WantedOverride, endpoint: OverriddenEndpo
   const after = decideAnswerable(next, policy, lastHealthy);
   const failsOpen = before.mode === "healthy" && after.mode !== "healthy";
   if (kind !== "forced-up" && before.addresses.some((address) => address.target === id) && !force) {
-    const free = new Set(next.targets.filter((one) => !isHeldOut(one)).map((one) => one.id));
+    const free = new Set(next.targets.filter((one) => !isExcluded(one)).map((one) => one.id));
     // Those that are excluded are answered when nothing else is left, but are nothing to fall back on.
     free.delete(id);
     const others = after.addresses.filter(({ target: owner }) => owner !== undefined && free.has(owner));
@@ -108,7 +108,7 @@ function answeredAgain(
   const names = (addresses: readonly AnswerableAddress[], target: string): boolean =>
     addresses.some((entry) => entry.target === target);
   return targets
-    .filter((one) => one.id !== id && isHeldOut(one) && !names(before, one.id) && names(after, one.id))
+    .filter((one) => one.id !== id && isExcluded(one) && !names(before, one.id) && names(after, one.id))
     .map((one) => one.id);
 }
 

@@ -1,7 +1,7 @@
 import type { ProbeConfig } from "../config/config.js";
 import type { Clock } from "../lib/clock.js";
 import type { ProbeResult, ResultClass } from "./health.js";
-import { type IsolationState, NOT_ISOLATED, observeNetwork } from "./isolation.js";
+import { type IsolationState, type NetworkObservation, NOT_ISOLATED, observeNetwork } from "./isolation.js";
 import { isNetworkFailure } from "./state.js";
 import { createWatchdog, type Watchdog } from "./watchdog.js";
 
@@ -44,6 +44,7 @@ export interface FilteredResult {
 
 /** Tells failures of targets from failures of this process and its network. */
 export class ResultFilter {
+  readonly #clock: Clock;
   readonly #watchdog: Watchdog;
   readonly #onIsolation: (isolated: boolean) => void;
   #isolation: IsolationState = NOT_ISOLATED;
@@ -51,6 +52,7 @@ export class ResultFilter {
   #cutOff = 0;
 
   constructor({ clock, onStall, onIsolation }: ResultFilterOptions) {
+    this.#clock = clock;
     this.#watchdog = createWatchdog(clock, onStall);
     this.#onIsolation = onIsolation;
   }
@@ -70,11 +72,18 @@ export class ResultFilter {
     if (isSoft && this.#watchdog.longestStallMs(startedMs) >= STALL_PART * timeoutMs) return "stalled";
     const isCutOff = isNetworkFailure(result);
     this.#mark(job, isCutOff);
-    const { isolated: wasIsolated } = this.#isolation;
-    const seen = { isCutOff, endedMs, intervalMs, addresses, cutOff: this.#cutOff };
-    this.#isolation = observeNetwork(this.#isolation, seen);
-    if (wasIsolated !== this.#isolation.isolated) this.#onIsolation(this.#isolation.isolated);
+    this.#observe({ isCutOff, endedMs, intervalMs, addresses, cutOff: this.#cutOff });
     return isCutOff && (this.#isolation.isolated || startedMs < this.#isolation.trustFromMs) ? "isolated" : undefined;
+  }
+
+  /**
+   * Takes note of a probe that has no connection yet, for longer than any network takes.
+   *
+   * @param addresses probe jobs that there are
+   */
+  noteUnconnected(job: FilteredJob, intervalMs: number, addresses: number): void {
+    this.#mark(job, true);
+    this.#observe({ isCutOff: true, endedMs: this.#clock.monotonicMs(), intervalMs, addresses, cutOff: this.#cutOff });
   }
 
   /** Takes note that a job is gone. */
@@ -89,6 +98,12 @@ export class ResultFilter {
   /** See {@link IsolationState.connectedMs}. */
   get connectedMs(): number {
     return this.#isolation.connectedMs;
+  }
+
+  #observe(seen: NetworkObservation): void {
+    const { isolated: wasIsolated } = this.#isolation;
+    this.#isolation = observeNetwork(this.#isolation, seen);
+    if (wasIsolated !== this.#isolation.isolated) this.#onIsolation(this.#isolation.isolated);
   }
 
   #mark(job: FilteredJob, isCutOff: boolean): void {

@@ -36,7 +36,10 @@ export function isSilent(resultClass: ResultClass): boolean {
 export function isNetworkFailure({
   class: resultClass,
   phase = "connect",
-}: { readonly class: ResultClass; readonly phase?: ProbePhase | undefined }): boolean {
+}: {
+  readonly class: ResultClass;
+  readonly phase?: ProbePhase | undefined;
+}): boolean {
   return resultClass === "unreachable" || (resultClass === "timeout" && phase === "connect");
 }
 

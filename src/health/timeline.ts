@@ -48,15 +48,17 @@ function firstProbeMs(schedule: ProbeSchedule): number {
 /** From the start of the first probe that fails to the decision. */
 function confirmationMs(schedule: ProbeSchedule, kind: FailureKind): number {
   const { recheckMs, timeoutMs } = schedule;
-  const repeats = Math.max(...FAILURE_CLASSES.filter((one) => kindOf(one) === kind).map(needed)) - 1;
+  const needed = (failure: FailureClass) => failuresNeeded(failure, schedule);
+  // A class that never withdraws has no worst case.
+  const counts = FAILURE_CLASSES.filter((one) => kindOf(one) === kind)
+    .map(needed)
+    .filter(Number.isFinite);
+  const repeats = Math.max(...counts) - 1;
   if (kind === "hard") return repeats * HARD_RECHECK_MS;
+  if (kind === "other") return repeats * recheckMs;
   // A recheck is counted from the start of the probe before, and waits for its end.
-  if (kind === "hang") return repeats * Math.max(recheckMs, timeoutMs) + timeoutMs;
-  return repeats * recheckMs;
-
-  function needed(failure: FailureClass): number {
-    return failuresNeeded(failure, schedule);
-  }
+  const timeoutsMs = (needed("timeout") - 1) * Math.max(recheckMs, timeoutMs) + timeoutMs;
+  return Math.max(timeoutsMs, (needed("unreachable") - 1) * recheckMs);
 }
 
 function kindOf(failure: FailureClass): FailureKind {

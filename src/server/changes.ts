@@ -1,5 +1,5 @@
 import type { Snapshot, Transition } from "../health/health.js";
-import type { HealthMonitorOptions } from "../health/monitor.js";
+import type { HealthMonitorOptions } from "../health/health-monitor.js";
 import type { OverrideChange } from "../health/overrides.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.js";
 import type { Answerable } from "../health/answerable.js";
 import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
-import type { ProbeReport } from "../health/monitor.js";
+import type { ProbeReport } from "../health/health-monitor.js";
 import type { OverrideChange } from "../health/overrides.js";
 import type { ProbeFileTrouble } from "../health/probes/files.js";
 import type { StateAlarm } from "../health/state-file.js";

@@ -1,5 +1,6 @@
 import type { Override } from "../health/health.js";
-import { createHealthMonitor, type HealthMonitor } from "../health/monitor.js";
+import type { HealthMonitor } from "../health/health-monitor.js";
+import { createHealthMonitor } from "../health/monitor.js";
 import { OverrideStore } from "../health/overrides.js";
 import { createProbeFiles, systemFiles } from "../health/probes/files.js";
 import { createRunProbe } from "../health/probes/probe.js";

@@ -1,4 +1,4 @@
-import type { HealthMonitor } from "../health/monitor.js";
+import type { HealthMonitor } from "../health/health-monitor.js";
 import type { OverrideStore } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";

@@ -1,6 +1,6 @@
 import type { MetricsSource, TargetRow } from "../admin/metrics-source.js";
 import type { Snapshot } from "../health/health.js";
-import type { HealthMonitor } from "../health/monitor.js";
+import type { HealthMonitor } from "../health/health-monitor.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { labelsOf } from "./endpoint-labels.js";
 import { isAnswerable, type ServedEndpoints } from "./endpoints.js";

@@ -1,6 +1,6 @@
 import type { AnswerableAddress } from "../health/answerable.js";
 import type { Snapshot } from "../health/health.js";
-import type { Remembered } from "../health/monitor.js";
+import type { Remembered } from "../health/health-monitor.js";
 import type { LastKnown } from "../health/persisted-state.js";
 import type { StateFile } from "../health/state-file.js";
 import type { Clock, Timer } from "../lib/clock.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createCertificateWatch } from "../../src/health/certificates.js";
-import type { ProbeReport } from "../../src/health/monitor.js";
+import type { ProbeReport } from "../../src/health/health-monitor.js";
 import { HTTPS } from "./monitor-harness.js";
 
 const DAY_MS = 86_400_000;

@@ -27,21 +27,25 @@ describe("the prober is presumed cut off", () => {
     // Each pair: what happens, and what is concluded.
     { name: "when nothing gets through for an interval", events: "ABabab", says: ".....!" },
     { name: "not before an interval has passed", events: "ABaba", says: "....." },
-    { name: "when nothing ever did", events: "abab", says: ".!!!" },
+    { name: "when nothing ever did, and not on a single sight", events: "abababab", says: "....!!!!" },
     { name: "not while one address answers", events: "ABCabCabCabCabC", says: "..............." },
     { name: "not while one address has no result yet", events: "abababab", addresses: 3, says: "........" },
     { name: "not of one address alone, which may have failed itself", events: "AAaaaaaaaa", says: ".........." },
-    { name: "no more once something has got through for an interval", events: "ababABABAB", says: ".!!!!!!!.." },
-    { name: "still if that was for a moment only", events: "ababAabababABABABAB", says: ".!!!!!!!!!!!!!!...." },
-    { name: "again when it comes again", events: "abABABABabababab", says: ".!!!!!.....!!!!!" },
+    {
+      name: "no more once something has got through for an interval",
+      events: "ababababABABAB",
+      says: "....!!!!!!!!..",
+    },
+    { name: "still if that was for a moment only", events: "ababababAabababABABABAB", says: "....!!!!!!!!!!!!!!!...." },
+    { name: "again when it comes again", events: "abababABABABabababab", says: "....!!!!!!.....!!!!!" },
   ])("$name", ({ events, addresses, says }) => {
     expect(isolatedAt(events, addresses)).toBe(says);
   });
 
   test("and afterwards trusts no result of a probe that was begun before", () => {
-    const states = run("ababABABAB");
+    const states = run("ababababABABAB");
     const back = states.find(({ isolated, trustFromMs }) => !isolated && trustFromMs > 0);
-    expect(back).toMatchObject({ trustFromMs: 4500, connectedMs: 4500 });
+    expect(back).toMatchObject({ trustFromMs: 6500, connectedMs: 6500 });
   });
 
   test("remembers when something got through last", () => {
@@ -51,9 +55,11 @@ describe("the prober is presumed cut off", () => {
 
   test("is the same object when nothing changes", () => {
     const seen = { isCutOff: true, endedMs: 9000, intervalMs: INTERVAL_MS, addresses: 2, cutOff: 1 };
-    expect(observeNetwork(NOT_ISOLATED, seen)).toBe(NOT_ISOLATED);
-    const isolated = observeNetwork(NOT_ISOLATED, { ...seen, cutOff: 2 });
-    expect(observeNetwork(isolated, { ...seen, cutOff: 2, endedMs: 9500 })).toBe(isolated);
+    const begun = observeNetwork(NOT_ISOLATED, seen);
+    expect(observeNetwork(begun, { ...seen, endedMs: 9500 })).toBe(begun);
+    const isolated = observeNetwork(begun, { ...seen, cutOff: 2, endedMs: 11_000 });
+    expect(isolated.isolated).toBe(true);
+    expect(observeNetwork(isolated, { ...seen, cutOff: 2, endedMs: 11_500 })).toBe(isolated);
   });
 
   test("never while the newest result of some address got through", () => {

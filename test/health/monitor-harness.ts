@@ -1,12 +1,12 @@
 import type { ProbeConfig } from "../../src/config/config.js";
 import type { Override, ProbeResult, ResultClass, Transition } from "../../src/health/health.js";
-import {
-  createHealthMonitor,
-  type HealthMonitor,
-  type HealthMonitorOptions,
-  type MonitoredEndpoint,
-  type ProbeReport,
-} from "../../src/health/monitor.js";
+import type {
+  HealthMonitor,
+  HealthMonitorOptions,
+  MonitoredEndpoint,
+  ProbeReport,
+} from "../../src/health/health-monitor.js";
+import { createHealthMonitor } from "../../src/health/monitor.js";
 import type { TripwireEnd } from "../../src/health/tripwires.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { createFakeClock } from "../support/fake-clock.js";

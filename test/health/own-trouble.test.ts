@@ -208,7 +208,7 @@ describe("a process that does not get to run", () => {
     // Two before the pause and two after it are not three in a row.
     expect(picture()).toBe("cp1:up cp2:up");
     await advanceUntil(advance, () => failures().length >= 5);
-    await advance(0);
+    await advance(OK.tookMs);
     expect(picture()).toBe("cp1:down cp2:up");
   });
 

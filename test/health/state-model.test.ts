@@ -34,11 +34,17 @@ interface Real {
 }
 
 function needs(one: ResultClass, { fall, thresholds = {} }: StateSettings): number {
-  return thresholds[one as FailureClass] ?? (one === "refused" || one === "not-ready" ? Math.min(2, fall) : fall);
+  const own = thresholds[one as FailureClass];
+  if (own !== undefined) return own;
+  if (one === "refused" || one === "not-ready") return Math.min(2, fall);
+  if (one === "timeout") return Math.ceil((2 * fall) / 3);
+  return one === "overloaded" ? Number.POSITIVE_INFINITY : fall;
 }
 
 function observe(model: Model, one: ResultClass, startedMs: number, endedMs: number, settings: StateSettings): void {
-  const verdict: Health = one === "ok" ? "up" : "down";
+  // What is overloaded runs: that is enough where nothing is known yet and nothing has to be earned.
+  const isFirstSign = model.health === "unknown" && !model.joins && needs(one, settings) === Number.POSITIVE_INFINITY;
+  const verdict: Health = one === "ok" || isFirstSign ? "up" : "down";
   if (verdict === model.health) {
     model.row = [];
     delete model.heldUntilMs;

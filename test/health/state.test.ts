@@ -9,7 +9,7 @@ import {
   failuresNeeded,
   initialState,
   isHardEvidence,
-  isNetworkClass,
+  isNetworkFailure,
   knownState,
   type StateSettings,
   type Step,
@@ -20,11 +20,12 @@ import {
 
 const DEFAULTS: StateSettings = { recheckMs: 1000, rise: 2, fall: 3 };
 
-// Probe results, oldest first: "." passed, "x" failed softly (timeout), "h" failed hard (refused), "n" not ready,
+// Probe results, oldest first: "." passed, "x" failed softly (a wrong status), "t" timed out, "h" failed hard (refused), "n" not ready,
 // "r" reset, "a" auth required.
 const CLASSES: Readonly<Record<string, ResultClass>> = {
   ".": "ok",
-  x: "timeout",
+  x: "unexpected-status",
+  t: "timeout",
   h: "refused",
   n: "not-ready",
   r: "reset",
@@ -102,49 +103,49 @@ const cases: readonly {
     start: "up",
     probes: "xx",
     end: "down",
-    settings: { thresholds: { timeout: 2 } },
+    settings: { thresholds: { "unexpected-status": 2 } },
   },
   {
     name: "... which a pass in between still forgives",
     start: "up",
     probes: "x.x",
     end: "up",
-    settings: { thresholds: { timeout: 2 } },
+    settings: { thresholds: { "unexpected-status": 2 } },
   },
   {
     name: "... and another class in between does not shorten",
     start: "up",
     probes: "xrx",
     end: "down",
-    settings: { thresholds: { timeout: 2 } },
+    settings: { thresholds: { "unexpected-status": 2 } },
   },
   {
     name: "a class may need more failures than the others",
     start: "up",
     probes: "xxxx",
     end: "up",
-    settings: { thresholds: { timeout: 5 } },
+    settings: { thresholds: { "unexpected-status": 5 } },
   },
   {
     name: "... and is down when it has them",
     start: "up",
     probes: "xxxxx",
     end: "down",
-    settings: { thresholds: { timeout: 5 } },
+    settings: { thresholds: { "unexpected-status": 5 } },
   },
   {
     name: "three others in a row count by themselves after patient ones",
     start: "up",
     probes: "xrrr",
     end: "down",
-    settings: { thresholds: { timeout: 50 } },
+    settings: { thresholds: { "unexpected-status": 50 } },
   },
   {
     name: "patient ones make others wait only for as many as those need",
     start: "up",
     probes: "rrx",
     end: "up",
-    settings: { thresholds: { timeout: 50 } },
+    settings: { thresholds: { "unexpected-status": 50 } },
   },
   {
     name: "one refusal suffices if it is set so",
@@ -205,13 +206,13 @@ describe("the next probe", () => {
     { name: "comes at once after one that took longer", start: "up", result: "timeout", tookMs: 2000, at: 7000 },
     { name: "comes 200 ms after the end of a refused one", start: "up", result: "refused", tookMs: 4, at: 5204 },
     { name: "comes 200 ms after the end of one not ready", start: "up", result: "not-ready", tookMs: 900, at: 6100 },
-    { name: "comes `recheck` after a pass while down", start: "down", result: "ok", tookMs: 20, at: 6000 },
+    { name: "comes `recheck` after the end of a pass while down", start: "down", result: "ok", tookMs: 20, at: 6020 },
     {
-      name: "comes `recheck` after the first pass of what joins",
+      name: "comes `recheck` after the end of the first pass of what joins",
       start: "joining",
       result: "ok",
       tookMs: 20,
-      at: 6000,
+      at: 6020,
     },
   ] as const)("$name", ({ start, result, tookMs, at }) => {
     expect(after(STARTS[start], result, tookMs)).toBe(at);
@@ -219,20 +220,20 @@ describe("the next probe", () => {
 });
 
 describe("evidence from a probe in a hurry", () => {
-  const failed = step(STARTS.up, { class: "timeout", startedMs: 0, endedMs: 50 }, DEFAULTS).state;
+  const failed = step(STARTS.up, { class: "reset", startedMs: 0, endedMs: 50 }, DEFAULTS).state;
 
   test("does not count before the recheck is due", () => {
-    const early = step(failed, { class: "timeout", startedMs: 500, endedMs: 550 }, DEFAULTS);
+    const early = step(failed, { class: "reset", startedMs: 500, endedMs: 550 }, DEFAULTS);
     expect(early).toEqual({ state: failed, recheckAtMs: 1000 });
   });
 
   test("never asks for a probe in the past", () => {
-    const early = step(failed, { class: "timeout", startedMs: 900, endedMs: 1900 }, DEFAULTS);
+    const early = step(failed, { class: "reset", startedMs: 900, endedMs: 1900 }, DEFAULTS);
     expect(early).toEqual({ state: failed, recheckAtMs: 1900 });
   });
 
   test("counts from the moment it is due", () => {
-    expect(step(failed, { class: "timeout", startedMs: 1000, endedMs: 1050 }, DEFAULTS).state.against).toBe(2);
+    expect(step(failed, { class: "reset", startedMs: 1000, endedMs: 1050 }, DEFAULTS).state.against).toBe(2);
   });
 
   test("is welcome at any time when it agrees", () => {
@@ -257,7 +258,17 @@ describe("afterMs", () => {
 
 describe("how many failures are needed", () => {
   test.each([
-    { name: "fall", of: "timeout", settings: { fall: 3 }, needed: 3 },
+    { name: "fall", of: "reset", settings: { fall: 3 }, needed: 3 },
+    { name: "two thirds of it, rounded up, of a timeout", of: "timeout", settings: { fall: 3 }, needed: 2 },
+    { name: "four of five for a timeout", of: "timeout", settings: { fall: 5 }, needed: 4 },
+    { name: "one of one for a timeout", of: "timeout", settings: { fall: 1 }, needed: 1 },
+    { name: "any number when overloaded", of: "overloaded", settings: { fall: 1 }, needed: Number.POSITIVE_INFINITY },
+    {
+      name: "what is set when overloaded",
+      of: "overloaded",
+      settings: { fall: 1, thresholds: { overloaded: 9 } },
+      needed: 9,
+    },
     { name: "two of hard evidence", of: "refused", settings: { fall: 3 }, needed: 2 },
     { name: "no more of hard evidence than of others", of: "not-ready", settings: { fall: 1 }, needed: 1 },
     { name: "what is set", of: "refused", settings: { fall: 3, thresholds: { refused: 7 } }, needed: 7 },
@@ -431,8 +442,10 @@ describe("a doubt that is put aside", () => {
   });
 });
 
-test("only timeout and unreachable are what a prober without a network would see", () => {
-  expect(RESULT_CLASSES.filter(isNetworkClass)).toEqual(["unreachable", "timeout"]);
+test("only what never connected is what a prober without a network would see", () => {
+  expect(RESULT_CLASSES.filter((one) => isNetworkFailure({ class: one }))).toEqual(["unreachable", "timeout"]);
+  for (const phase of ["tls", "response"] as const) expect(isNetworkFailure({ class: "timeout", phase })).toBe(false);
+  expect(isNetworkFailure({ class: "timeout", phase: "connect" })).toBe(true);
 });
 
 test("only refused and not-ready are hard evidence", () => {
@@ -440,8 +453,13 @@ test("only refused and not-ready are hard evidence", () => {
 });
 
 function needs(c: ResultClass, { fall, thresholds = {} }: StateSettings): number {
-  const hard = c === "refused" || c === "not-ready";
-  return (c === "ok" ? undefined : thresholds[c]) ?? (hard && fall > 2 ? 2 : fall);
+  const own = c === "ok" ? undefined : thresholds[c];
+  const few = c === "refused" || c === "not-ready" ? Math.min(2, fall) : fall;
+  const rules: Partial<Record<ResultClass, number>> = {
+    timeout: Math.ceil((2 * fall) / 3),
+    overloaded: Number.POSITIVE_INFINITY,
+  };
+  return own ?? rules[c] ?? few;
 }
 
 /** The rules again, the slow way: over everything that was ever seen. */
@@ -460,7 +478,9 @@ function naiveHealth(start: keyof typeof STARTS, seen: readonly ResultClass[], s
       seen.slice(upTo - count, upTo).every((c) => needs(c, settings) <= count),
     );
     if (health === "unknown") {
-      if (failures > 0) health = "down";
+      const newest = seen[upTo - 1]!;
+      const isFirstSign = start === "start" && needs(newest, settings) === Number.POSITIVE_INFINITY;
+      if (newest !== "ok" && !isFirstSign) health = "down";
       else if (start === "start" || passes >= settings.rise) health = "up";
     } else if (health === "up") {
       if (isEnough) health = "down";
@@ -495,8 +515,9 @@ test("agrees with a naive model on whatever may come", () => {
           state = taken.state;
           seen.push(resultClass);
           expect(state.health).toBe(naiveHealth(start, seen, chosen));
-          // In doubt exactly while results speak against health, and never into the past.
-          expect(taken.recheckAtMs !== undefined).toBe(state.against > 0);
+          // In doubt exactly while results speak against health, and never into the past; what is overloaded is not hurried.
+          const isHurried = state.against > 0 && state.needs.at(-1) !== Number.POSITIVE_INFINITY;
+          expect(taken.recheckAtMs !== undefined).toBe(isHurried);
           expect(taken.recheckAtMs ?? endedMs).toBeGreaterThanOrEqual(endedMs);
           startedMs = taken.recheckAtMs ?? endedMs;
         }

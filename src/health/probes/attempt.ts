@@ -16,6 +16,8 @@ export class Attempt {
   phase: ProbePhase = "connect";
   /** What is being waited for, as reasons name it: `connection`, `TLS handshake`, `response`. */
   awaited = "connection";
+  /** Called when it leaves the phase `connect`. */
+  onConnected: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #startedMs: number;
   readonly #timeoutMs: number;
@@ -52,6 +54,7 @@ export class Attempt {
 
   /** Enters a step. @param awaited what is being waited for now; see {@link awaited} */
   waitFor(phase: ProbePhase, awaited: string): void {
+    if (this.phase === "connect" && phase !== "connect") this.onConnected?.();
     this.phase = phase;
     this.awaited = awaited;
   }

@@ -15,14 +15,24 @@ import { probeTcp } from "./tcp.js";
 /**
  * Makes one probe over a fresh connection, inside `config.timeoutMs`. Never rejects. When it resolves, its sockets
  * and timers are released; aborting `signal` ends it at once, with a result that means nothing.
+ *
+ * @param onConnected called when there is a connection, or none is to be made; not called if the probe ends before
  */
-export type RunProbe = (target: ProbeTarget, config: ProbeConfig, signal?: AbortSignal) => Promise<ProbeResult>;
+export type RunProbe = (
+  target: ProbeTarget,
+  config: ProbeConfig,
+  signal?: AbortSignal,
+  onConnected?: () => void,
+) => Promise<ProbeResult>;
 
 /** The probes of this version, by the `type` of their configuration. */
 export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
   const sessions = createSessions(clock, Math.random);
-  const run: RunProbe = (target, config, signal) =>
-    runAttempt(clock, config.timeoutMs, signal, (attempt) => begin(target, config, attempt));
+  const run: RunProbe = (target, config, signal, onConnected) =>
+    runAttempt(clock, config.timeoutMs, signal, (attempt) => {
+      attempt.onConnected = onConnected;
+      return begin(target, config, attempt);
+    });
   function begin(target: ProbeTarget, config: ProbeConfig, attempt: Attempt): void | Promise<void> {
     const { address } = target;
     switch (config.type) {
