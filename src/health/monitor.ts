@@ -2,8 +2,15 @@ import type { ProbeConfig } from "../config/config.js";
 import type { Clock } from "../lib/clock.js";
 import type { ProbeResult, Snapshot, Transition } from "./health.js";
 import type { HealthMonitor, HealthMonitorOptions, MonitoredEndpoint, MonitoredTarget } from "./health-monitor.js";
-import { type MonitoredAddress, NOT_PROBED, noteResult, updateView, withCertificateNote } from "./monitored-address.js";
-import { type FinishedProbe, type ProbeJob, ProbeScheduler } from "./probe-scheduler.js";
+import {
+  type MonitoredAddress,
+  NOT_PROBED,
+  noteResult,
+  type ProbeJob,
+  updateView,
+  withCertificateNote,
+} from "./monitored-address.js";
+import { type FinishedProbe, ProbeScheduler } from "./probe-scheduler.js";
 import { probeKey } from "./probes/probe.js";
 import { placeOfProbe } from "./probes/target.js";
 import { Publisher } from "./publisher.js";

@@ -1,9 +1,9 @@
 import type { ProbeConfig } from "../config/config.js";
-import type { Clock } from "../lib/clock.js";
+import type { Clock, Timer } from "../lib/clock.js";
 import type { ProbeResult, Suppression } from "./health.js";
-import type { ProbeJob } from "./probe-scheduler.js";
 import { coversName } from "./probes/tls.js";
 import type { ViewedAddress } from "./registry.js";
+import type { FilteredJob } from "./result-filter.js";
 import type { AddressState, Change } from "./state.js";
 
 /** One address of one target, and what its endpoint makes of the results. */
@@ -25,6 +25,26 @@ export interface MonitoredAddress {
   unpublished?: Unpublished;
   /** Whether the certificate with these names is good for the endpoint's own name. */
   certificate?: { readonly names: string; readonly covers: boolean };
+}
+
+/** One thing that is probed, for every address of a target that wants the same. */
+export interface ProbeJob extends FilteredJob {
+  readonly key: string;
+  /** The address that is connected to. */
+  readonly address: string;
+  /** That of one of `addresses`; all agree on everything but the schedule. */
+  config: ProbeConfig;
+  readonly addresses: Set<MonitoredAddress>;
+  /** Monotonic moment at which the next probe should start; without meaning while one runs. */
+  dueMs: number;
+  timer?: Timer;
+  running?: AbortController;
+  /** False until its first result: first probes wait for a place, and the second is placed at random. */
+  isProbed: boolean;
+  /** Its tripwire broke while a probe was under way, which may have looked too early. */
+  isTripped: boolean;
+  /** The alternative names of the newest certificate; one string for all results with the same. */
+  names?: string;
 }
 
 export interface Seen {

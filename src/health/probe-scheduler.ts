@@ -1,9 +1,8 @@
 import type { ProbeConfig } from "../config/config.js";
-import type { Clock, Timer } from "../lib/clock.js";
+import type { Clock } from "../lib/clock.js";
 import type { ProbeResult } from "./health.js";
-import type { MonitoredAddress } from "./monitored-address.js";
+import type { ProbeJob } from "./monitored-address.js";
 import type { RunProbe } from "./probes/probe.js";
-import type { FilteredJob } from "./result-filter.js";
 import { JITTER } from "./timeline.js";
 
 /**
@@ -12,26 +11,6 @@ import { JITTER } from "./timeline.js";
  * of 2 s: the last of its probes begins within 2.2 s.
  */
 export const CONNECT_PATIENCE_MS = 750;
-
-/** One thing that is probed, for every address of a target that wants the same. */
-export interface ProbeJob extends FilteredJob {
-  readonly key: string;
-  /** The address that is connected to. */
-  readonly address: string;
-  /** That of one of `addresses`; all agree on everything but the schedule. */
-  config: ProbeConfig;
-  readonly addresses: Set<MonitoredAddress>;
-  /** Monotonic moment at which the next probe should start; without meaning while one runs. */
-  dueMs: number;
-  timer?: Timer;
-  running?: AbortController;
-  /** False until its first result: first probes wait for a place, and the second is placed at random. */
-  isProbed: boolean;
-  /** Its tripwire broke while a probe was under way, which may have looked too early. */
-  isTripped: boolean;
-  /** The alternative names of the newest certificate; one string for all results with the same. */
-  names?: string;
-}
 
 /** One probe that has ended. Moments are monotonic. */
 export interface FinishedProbe {

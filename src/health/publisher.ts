@@ -1,8 +1,7 @@
 import type { Clock } from "../lib/clock.js";
 import type { Transition } from "./health.js";
-import type { MonitoredAddress, Unpublished } from "./monitored-address.js";
+import type { MonitoredAddress, ProbeJob, Unpublished } from "./monitored-address.js";
 import { NarrowingGuard } from "./narrowing-guard.js";
-import type { ProbeJob } from "./probe-scheduler.js";
 import type { Registry } from "./registry.js";
 import { broughtDown } from "./state.js";
 

@@ -104,7 +104,7 @@ async function startAll() {
   const apiservers = await startApiservers();
   const [cp1, cp2] = apiservers.addresses;
   const probe =
-    "type: https, ca: ../ca.crt, interval: 200ms, timeout: 200ms, recheck: 100ms, fall: 12, tripwire: false";
+    "type: https, ca: ../ca.crt, interval: 200ms, timeout: 200ms, recheck: 100ms, fall: 30, tripwire: false";
   const livezone = await startLivezone({
     files: {
       "livezone.yaml": `listen: ["127.0.0.1:${dns}"]
