@@ -16,6 +16,8 @@ export interface Config {
   readonly file: string;
   /** UDP and TCP are both opened on each. At least one. */
   readonly listen: readonly SocketAddress[];
+  /** Also on addresses that this machine does not have yet (`IP_FREEBIND`, ip(7)). Default false. */
+  readonly freebind: boolean;
   /** Threads that answer queries, 1 to 64; `auto` has been resolved. Default 1. */
   readonly workers: number;
   /** Directory for overrides, last health and serials; absent = nothing persisted. Absolute. */

@@ -84,6 +84,7 @@ function load(file: string, report: Report): Config | undefined {
   return {
     file,
     listen,
+    freebind: main.value.freebind ?? builtIn(mainOptions.freebind),
     workers: workers === "auto" ? Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1)) : workers,
     ...(stateDir === undefined ? {} : { stateDir }),
     admin,

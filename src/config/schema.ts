@@ -379,6 +379,10 @@ export const mainOptions = {
     { about: "Threads that answer queries, 1 to 64; auto: cores - 1, at least 1.", default: 1 },
     readWorkers,
   ).optional(),
+  freebind: flag({
+    about: "Listen also on addresses that this machine does not have yet; needs the native part.",
+    default: false,
+  }).optional(),
   stateDir: text("the path of a folder", {
     about: "Folder for overrides, last health and serials, relative to this file; without it nothing is kept.",
   }).optional(),

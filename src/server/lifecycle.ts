@@ -30,9 +30,9 @@ export interface LifecycleParts extends TakingOver {
 
 /** Opens what can be opened before queries are answered. @throws UserError */
 export async function openSockets({ pool, state, listeners, predecessor }: LifecycleParts): Promise<void> {
-  const { listen, admin } = state.config;
+  const { listen, freebind, admin } = state.config;
   // Queries for inherited sockets wait there, and are better answered a little late than met with silence.
-  if (predecessor === undefined && !pool.hasInherited) await pool.listen(listen);
+  if (predecessor === undefined && !pool.hasInherited) await pool.listen(listen, { freeBind: freebind });
   // A predecessor has the admin listeners still.
   if (predecessor === undefined) await listeners.open(admin);
 }
@@ -67,7 +67,7 @@ export async function becomeReady(parts: LifecycleParts): Promise<void> {
   state.isReady = true;
   pool.setReady();
   if (predecessor !== undefined) await takeOver(parts, predecessor);
-  else if (pool.hasInherited) await pool.listen(state.config.listen);
+  else if (pool.hasInherited) await pool.listen(state.config.listen, { freeBind: state.config.freebind });
   events.publish({ type: "ready", isComplete, endpoints: [...served.endpoints.values()] });
 }
 

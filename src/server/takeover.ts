@@ -44,8 +44,8 @@ export async function takeOver(
   { pool, state, log, overrides, savedOverrides, listeners }: TakingOver,
   predecessor: Predecessor,
 ): Promise<void> {
-  const { listen, admin } = state.config;
-  await pool.listen(listen, { isShared: true });
+  const { listen, freebind, admin } = state.config;
+  await pool.listen(listen, { isShared: true, freeBind: freebind });
   pool.settle((await predecessor.leave(pool.threads)) ?? pool.threads);
   // The predecessor obeyed its operators until now.
   const saved = await savedOverrides?.();

@@ -5,6 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listenError } from "../../src/lib/listening.js";
+import { loadBatch } from "../../src/transport/batch/load.js";
+import { startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
 import { findProgram } from "../support/programs.js";
 import { temporaryFolder } from "../support/temp.js";
@@ -119,5 +121,20 @@ describe("livezone serve without the permission for port 53", () => {
       outcome,
       /^livezone: cannot listen on UDP 127\.53\.53\.53:53: no permission; .*CAP_NET_BIND_SERVICE.* \[LISTEN_NO_PERMISSION\]\n$/,
     );
+  });
+});
+
+describe.skipIf(loadBatch().transport === undefined)("freebind", () => {
+  test("serves beside an address that this machine does not have", async () => {
+    const port = await freePort();
+    const livezone = await startLivezone({
+      files: {
+        ...configurationFiles(`127.0.0.1:${port}`),
+        "livezone.yaml": `listen: ["127.0.0.1:${port}", "192.0.2.200:${port}", "[2001:db8::200]:${port}"]\nfreebind: true\nzones: [zones/*.yaml]\n`,
+      },
+    });
+    expect(livezone.logs("server started")[0]).toMatchObject({
+      listen: [`127.0.0.1:${port}`, `192.0.2.200:${port}`, `[2001:db8::200]:${port}`],
+    });
   });
 });

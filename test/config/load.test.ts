@@ -46,6 +46,7 @@ describe("defaults", () => {
       workers: 1,
       admin: { hostNames: [] },
       queries: { tcp: { maxConnections: 2_000, maxPerClient: 200, idleMs: 10_000 } },
+      freebind: false,
       watch: false,
       log: { level: "info" },
       zones: [
