@@ -110,7 +110,7 @@ export const SERVERS = {
   stalledDriver: {
     program: () => process.execPath,
     isDriven: true,
-    prepare: (context) => [DRIVER, "--stall", "--config", writeLivezone(context)],
+    prepare: (context) => [fileOf(context, "bench/driver.mjs"), "--stall", "--config", writeLivezone(context)],
   },
   gdnsd: {
     program: () => find("gdnsd"),

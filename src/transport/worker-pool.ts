@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
-import { messageOf } from "../lib/errors.js";
+import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
 import { createQueryCounters, type QueryTotals, sumCounters } from "../query/counters.js";
@@ -110,7 +110,7 @@ export class WorkerPool {
       closeSockets(fresh.values());
       // A thread may have opened what another could not.
       if (fresh.size > 0) await this.listenOn(this.bound, new Set()).catch(() => {});
-      throw error;
+      throw this.explained(error, settings);
     }
     const closing = [...this.bound].filter(([key]) => !next.has(key)).map(([, one]) => one);
     this.bound = next;
@@ -245,6 +245,16 @@ export class WorkerPool {
     } catch (error) {
       this.options.log.error({ worker: thread.settings.index, error: messageOf(error) }, "worker cannot listen");
     }
+  }
+
+  /** Node's own sockets cannot bind an address that is not there: says so where that was asked for. */
+  private explained(error: unknown, { freeBind = false }: BindSettings): unknown {
+    if (this.batch !== undefined || !freeBind || codeOf(error) !== "LISTEN_ADDRESS_UNAVAILABLE") return error;
+    return new UserError(
+      "this machine does not have an address of listen, and freebind needs the native part, which is not in use: run `npm rebuild livezone` and see why in the log",
+      "LISTEN_ADDRESS_UNAVAILABLE",
+      { cause: error },
+    );
   }
 
   private bind(address: SocketAddress, settings: BindSettings): BoundAddress {

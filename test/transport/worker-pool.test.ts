@@ -174,3 +174,12 @@ describe.skipIf(native.transport === undefined)("a successor", () => {
     expect(await load.done).toEqual({ sent: total, lost: 0 });
   });
 });
+
+test("says over dgram that an address that is not here takes the native part", async () => {
+  const { answering } = await start({ reason: "asked for by a test" });
+  const wanted = [{ address: "192.0.2.200", port: await freePort() }];
+  await expect(answering.listen(wanted, { freeBind: true })).rejects.toMatchObject({
+    code: "LISTEN_ADDRESS_UNAVAILABLE",
+    message: expect.stringContaining("freebind needs the native part"),
+  });
+});
