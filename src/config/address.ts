@@ -27,6 +27,13 @@ export function parseAddress(value: unknown): Verdict<string> {
   if (ipaddr.IPv4.isValidFourPartDecimal(value)) return { value: ipaddr.IPv4.parse(value).toString() };
   if (!ipaddr.IPv6.isValid(value)) {
     if (/^\[.*\]$/.test(value)) return { ...fault, remedy: "Write it without brackets." };
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) {
+      return {
+        ...fault,
+        why: "that is a URL, not an address",
+        remedy: 'Write the address alone; "port" has its own key.',
+      };
+    }
     if (value.includes("/")) return { ...fault, why: "that is a network, not one address" };
     if (/^[0-9.]+:[0-9]+$/.test(value)) {
       return {

@@ -107,7 +107,7 @@ export function judgeKubeconfigs(files: readonly KubeconfigFacts[], endpoints: r
           subject: file,
           evidence: `The server of cluster ${cluster} is ${server}${target === undefined ? "" : `: the target ${target.id} alone`}.`,
           meaning: "Whoever uses this file loses the cluster with that one machine, whatever DNS answers.",
-          remedy: `Write server: ${write}. Only the kubelet of a control-plane node may keep its own apiserver's address (kubeadm's ControlPlaneKubeletLocalMode).`,
+          remedy: `Write server: ${write}. Only the kubelet of a control-plane node may keep its own apiserver's address (since Kubernetes 1.36 it always does).`,
         },
       ];
     }),

@@ -10,6 +10,7 @@ export const EXPIRES_SOON_MS = 30 * 86_400_000;
 export function judgeTargets(endpoint: EndpointConfig, targets: readonly TargetFacts[], nowMs: number): Finding[] {
   return [
     ...targets.flatMap((facts) => judgeTarget(endpoint, facts, nowMs)),
+    ...judgeAllDown(endpoint, targets),
     ...judgeSameServer(endpoint, targets),
     ...judgeSharedAddress(endpoint, targets),
   ];
@@ -156,6 +157,22 @@ function judgeResult(subject: string, endpoint: EndpointConfig, { result }: Targ
         },
       ];
   }
+}
+
+/** One target that fails is left out of answers; with all of them failing, no client can be served. */
+function judgeAllDown(endpoint: EndpointConfig, targets: readonly TargetFacts[]): Finding[] {
+  if (targets.length === 0 || targets.some(({ result }) => result.class === "ok")) return [];
+  return [
+    {
+      id: "targets-all-down",
+      severity: "error",
+      subject: endpoint.fqdn,
+      evidence: `Not one of ${list([...new Set(targets.map(({ target }) => target))])} passes its probe from here.`,
+      meaning: "Clients find no apiserver that is ready, whatever DNS answers.",
+      remedy:
+        "Look for what all of them share: etcd, the network or firewall on the way, an expired authority, or the probe's own settings.",
+    },
+  ];
 }
 
 /** One certificate is one key: every kube-apiserver makes its own. */

@@ -53,6 +53,7 @@ export function buildZone(config: ZoneConfig): BuiltZone {
   };
 
   addNameservers(config, apex, entries, report);
+  const nameservers = new Set([...entries.values()].map(({ name }) => name).filter((name) => name !== apex));
   const endpoints = config.endpoints.map((endpoint) => zoneEndpoint(endpoint, apex));
   const reserved = reservedNames(config.endpoints, endpoints);
 
@@ -85,6 +86,16 @@ export function buildZone(config: ZoneConfig): BuiltZone {
         );
         continue;
       }
+      if (nameservers.has(name) && (record.type === TYPE.A || record.type === TYPE.AAAA)) {
+        // The delegation takes the addresses under `nameservers` alone: with others here, glue and zone would differ.
+        report(
+          record.position,
+          "RECORD_NAMESERVER_CONFLICT",
+          `${what} is an address of a name server, which belongs under nameservers, where the glue comes from`,
+          "Remove the record, and write the address under nameservers.",
+        );
+        continue;
+      }
       const key = `${name} ${record.type}`;
       const present = entries.get(key);
       if (present === undefined) {
@@ -96,14 +107,6 @@ export function buildZone(config: ZoneConfig): BuiltZone {
           position: record.position,
           what,
         });
-      } else if (present.ttl !== record.ttl) {
-        // Within `records` the parser has compared TTLs: the other side is an address under `nameservers`.
-        report(
-          record.position,
-          "RECORD_NAMESERVER_CONFLICT",
-          `${what} stands under nameservers as well`,
-          "Write the address in one of the two places.",
-        );
       } else {
         present.rdatas.push(record.rdata);
       }

@@ -676,6 +676,13 @@ const MISTAKES: readonly Mistake[] = [
     remedy: "the address",
   },
   {
+    name: "URL as an address",
+    files: api('targets: { cp1: ¦"https://192.0.2.11:6443" }'),
+    code: "CONFIG_ADDRESS",
+    says: "a URL, not an address",
+    remedy: "the address alone",
+  },
+  {
     name: "address with a port",
     files: api("targets: { cp1: ¦192.0.2.11:6443 }"),
     code: "CONFIG_ADDRESS",

@@ -62,9 +62,9 @@ describe("conflicts", () => {
       problems: [],
     },
     {
-      name: "a name server's address twice",
-      sketch: { records: "ns1 300 IN AAAA 2001:db8::1\nns1 60 IN A 192.0.2.1\n" },
-      problems: ["2 RECORD_NAMESERVER_CONFLICT"],
+      name: "an address of a name server among the records, whatever its TTL and family",
+      sketch: { records: "ns1 300 IN AAAA 2001:db8::1\nNS1 300 IN A 192.0.2.1\nns1 60 IN TXT x\n" },
+      problems: ["1 RECORD_NAMESERVER_CONFLICT", "2 RECORD_NAMESERVER_CONFLICT"],
     },
     {
       name: "out of the zone",
