@@ -156,7 +156,7 @@ function buildProbe(
   const merge: Merge = { layers, options, report };
   const { type } = options;
   // The defaults give way to a short interval; a value that somebody wrote does not.
-  if (rank(layers, "timeout") < 0) options.timeout = Math.min(options.timeout, options.interval);
+  if (rank(layers, "timeout") < 0) options.timeout = Math.min(options.timeout, 1.5 * options.interval);
   if (rank(layers, "recheck") < 0) options.recheck = Math.min(options.recheck, options.interval);
   for (const layer of layers) {
     // An option that is inherited from afar and does not fit is left alone: it was meant for other endpoints.
@@ -321,7 +321,8 @@ function checkSchedule(layers: readonly ProbeLayer[], options: MergedOptions, re
   const rankOf = (key: Key) => rank(layers, key);
   const interval = formatDuration(options.interval);
   for (const { key, code, why } of LIMITED_BY_INTERVAL) {
-    if (options[key] <= options.interval || overruled(layers, key) || overruled(layers, "interval")) continue;
+    const isShort = options[key] <= options.interval || (key === "timeout" && options.timeout <= BUILT_IN.timeout);
+    if (isShort || overruled(layers, key) || overruled(layers, "interval")) continue;
     const limited = formatDuration(options[key]);
     // Point at the nearer of the two: the other may well be right for other endpoints.
     const nearer = rankOf(key) >= rankOf("interval") ? key : "interval";

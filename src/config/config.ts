@@ -198,7 +198,10 @@ export type SingleProbeConfig = ProbeSchedule &
 export interface ProbeSchedule {
   /** [2000] 100 to 3 600 000. */
   readonly intervalMs: number;
-  /** [2000] 50 to 60 000, at most `intervalMs`. */
+  /**
+   * [3000] 50 to 60 000, at most `intervalMs` or 3000, whichever is more. Longer than the 2 s for which a kube-apiserver
+   * waits for its etcd, so that the reason arrives. The next probe waits for the end of the one under way.
+   */
   readonly timeoutMs: number;
   /** [1000] 50 to `intervalMs`. */
   readonly recheckMs: number;

@@ -104,7 +104,10 @@ export const probeOptions = {
     ACTIVE,
     duration(
       { min: "50ms", max: "1m" },
-      { about: "Time in which a whole probe must finish; at most the interval.", default: "2s" },
+      {
+        about: "Time in which a whole probe must finish; at most the interval, or 3 s if that is more.",
+        default: "3s",
+      },
     ),
   ),
   recheck: probeOption(

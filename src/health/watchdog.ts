@@ -24,8 +24,8 @@ export interface Watchdog {
 }
 
 /**
- * The monotonic clock stands still while a machine is suspended; the wall clock then jumps. That an administrator set
- * the clock forward looks the same and is taken for the same: it costs a few probes.
+ * The monotonic clock stands still while a machine is suspended; the boot time goes on. Where the machine does not tell
+ * its boot time, a suspended machine is not noticed. The wall clock is not asked: it may be set.
  *
  * @param onStall called once for each stall, as soon as the process runs again
  */
@@ -33,16 +33,17 @@ export function createWatchdog(clock: Clock, onStall: (lengthMs: number) => void
   const stalls: Stall[] = [];
   let timer: Timer | undefined;
   let lookedMs = 0;
-  let lookedWallMs = 0;
+  let lookedBootMs: number | undefined;
 
   function look(): void {
     const nowMs = clock.monotonicMs();
-    const wallMs = clock.wallMs();
+    const bootMs = bootTime(clock);
     const lateMs = nowMs - lookedMs - LOOK_EVERY_MS;
-    const jumpMs = wallMs - lookedWallMs - (nowMs - lookedMs);
+    const bootPassedMs = bootMs === undefined || lookedBootMs === undefined ? undefined : bootMs - lookedBootMs;
+    const jumpMs = (bootPassedMs ?? nowMs - lookedMs) - (nowMs - lookedMs);
     const lengthMs = Math.max(lateMs, jumpMs);
     lookedMs = nowMs;
-    lookedWallMs = wallMs;
+    lookedBootMs = bootMs;
     if (lengthMs < MIN_STALL_MS) return;
     stalls.push({ endedMs: nowMs, lengthMs });
     if (stalls.length > MAX_STALLS) stalls.shift();
@@ -59,7 +60,7 @@ export function createWatchdog(clock: Clock, onStall: (lengthMs: number) => void
   return {
     start() {
       lookedMs = clock.monotonicMs();
-      lookedWallMs = clock.wallMs();
+      lookedBootMs = bootTime(clock);
       lookAgain();
     },
     stop: () => timer?.cancel(),
@@ -70,4 +71,13 @@ export function createWatchdog(clock: Clock, onStall: (lengthMs: number) => void
       return longestMs;
     },
   };
+}
+
+/** Undefined where the machine does not tell, or not at the moment. */
+function bootTime(clock: Clock): number | undefined {
+  try {
+    return clock.bootMs?.();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /**
  * The two clocks and the timers livezone runs on, as one seam that tests replace.
  *
@@ -9,6 +11,12 @@ export interface Clock {
   monotonicMs(): number;
   /** Milliseconds since 1970-01-01T00:00:00Z by the system's clock. May jump. */
   wallMs(): number;
+  /**
+   * Milliseconds since the machine was started, the time for which it was suspended included; its zero is arbitrary.
+   * Absent where the machine does not tell. With {@link monotonicMs}, which stands still meanwhile, it tells a suspended
+   * machine from a wall clock that was set.
+   */
+  bootMs?(): number;
   /** Runs `task` once after `delayMs` (at least 0). The timer does not keep the process alive. */
   after(delayMs: number, task: () => void): Timer;
 }
@@ -19,10 +27,24 @@ export interface Timer {
   cancel(): void;
 }
 
+/** Linux: seconds since the start with two digits, by CLOCK_BOOTTIME. */
+function bootMs(): number {
+  return Number.parseFloat(readFileSync("/proc/uptime", "latin1")) * 1000;
+}
+
+function hasBootTime(): boolean {
+  try {
+    return Number.isFinite(bootMs());
+  } catch {
+    return false;
+  }
+}
+
 /** The machine's own clocks. */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
+  ...(hasBootTime() ? { bootMs } : {}),
   after(delayMs, task) {
     const handle = setTimeout(task, delayMs);
     handle.unref();

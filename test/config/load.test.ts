@@ -71,7 +71,7 @@ describe("defaults", () => {
               probe: {
                 type: "https",
                 intervalMs: 2000,
-                timeoutMs: 2000,
+                timeoutMs: 3000,
                 recheckMs: 1000,
                 rise: 2,
                 fall: 3,
@@ -165,7 +165,7 @@ describe("probe options come from the nearest place that writes them", () => {
       type: "tcp",
       port: 6443,
       intervalMs: 2000,
-      timeoutMs: 2000,
+      timeoutMs: 3000,
       recheckMs: 1000,
       rise: 2,
       fall: 3,
@@ -176,7 +176,7 @@ describe("probe options come from the nearest place that writes them", () => {
   });
 
   test("the default timeout and recheck give way to a short interval", () => {
-    expect(probeFrom("", "", "interval: 500ms")).toMatchObject({ timeoutMs: 500, recheckMs: 500 });
+    expect(probeFrom("", "", "interval: 500ms")).toMatchObject({ timeoutMs: 750, recheckMs: 500 });
   });
 
   test("of ca and insecureSkipVerify the nearer one holds", () => {

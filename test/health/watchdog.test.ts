@@ -11,6 +11,7 @@ function harness() {
   const clock: Clock = {
     monotonicMs: () => fake.monotonicMs() + stoodStillMs,
     wallMs: () => fake.wallMs() + stoodStillMs + suspendedMs,
+    bootMs: () => fake.monotonicMs() + 5_000_000 + stoodStillMs + suspendedMs,
     after: fake.after,
   };
   const stalls: number[] = [];
@@ -73,10 +74,29 @@ describe("the watchdog", () => {
     expect(stalls).toEqual([3_600_000]);
   });
 
-  test("lets the wall clock be set back", async () => {
-    const { fake, suspend, stalls } = harness();
+  test("lets the wall clock be set, forward and back, again and again", async () => {
+    const { fake, stalls } = harness();
+    for (const step of [3000, 3000, 3000, -3_600_000, 7_200_000]) {
+      fake.stepWall(step);
+      await fake.advance(4000);
+    }
+    expect(stalls).toEqual([]);
+  });
+
+  test("notices no suspension where the machine does not tell its boot time, and none that is false", async () => {
+    const fake = createFakeClock();
+    const stalls: number[] = [];
+    let isReadable = false;
+    const clock: Clock = {
+      ...fake,
+      bootMs() {
+        if (!isReadable) throw new Error("unreadable");
+        return fake.monotonicMs() + 9_000_000;
+      },
+    };
+    createWatchdog(clock, (ms) => stalls.push(ms)).start();
     await fake.advance(1000);
-    suspend(-3_600_000);
+    isReadable = true;
     await fake.advance(1000);
     expect(stalls).toEqual([]);
   });
