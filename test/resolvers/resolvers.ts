@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { ServerOptions, ServerPlace, ServerRecipe } from "../support/servers.js";
+import type { ServerPlace, ServerRecipe } from "../support/recipes.js";
+import type { ServerOptions } from "../support/servers.js";
 import type { SignedRoot } from "./root.js";
 
 /** What a resolver is told of the DNS it lives in. */

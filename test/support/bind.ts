@@ -1,9 +1,5 @@
-import { isIPv6 } from "node:net";
-import { join } from "node:path";
-import { DEAD_END_HINTS, type RunningServer, type ServerOptions, type ServerPlace, startServer } from "./servers.js";
-
-/** Zones by name, as master-file text. */
-export type ZoneTexts = Readonly<Record<string, string>>;
+import { bindRecipe, type ServedZones, type ZoneTexts } from "./recipes.js";
+import { type RunningServer, type ServerOptions, startServer } from "./servers.js";
 
 /**
  * BIND listens only on addresses that an interface lists: on loopback those are `127.0.0.1` and `::1`, not the rest
@@ -16,13 +12,11 @@ interface BindOptions extends ServerOptions {
   readonly optionLines?: readonly string[];
 }
 
-export interface BindAuthoritativeOptions extends BindOptions {
-  readonly zones: ZoneTexts;
-}
+export interface BindAuthoritativeOptions extends BindOptions, ServedZones {}
 
 /** Runs BIND as an authoritative server without recursion: the parent zone of a delegation, say. */
 export function startBindAuthoritative(options: BindAuthoritativeOptions): Promise<RunningServer> {
-  return startNamed(options, ["recursion no;"], options.zones, {});
+  return startNamed(options, ["recursion no;"], options.zones ?? {}, {}, options.secondaryZones);
 }
 
 export interface BindResolverOptions extends BindOptions {
@@ -46,50 +40,19 @@ export function startBindResolver(options: BindResolverOptions): Promise<Running
 function startNamed(
   options: BindOptions,
   optionLines: readonly string[],
-  zoneTexts: ZoneTexts,
+  zones: ZoneTexts,
   stubZones: Readonly<Record<string, readonly string[]>>,
+  secondaryZones: ServedZones["secondaryZones"] = {},
 ): Promise<RunningServer> {
-  const zones = Object.entries(zoneTexts);
-  const clauses = [
-    `zone "." { type hint; file "root.hints"; };`,
-    ...zones.map(([name], i) => `zone "${name}" { type primary; file "zone-${i}"; };`),
-    ...Object.entries(stubZones).map(([name, servers]) => {
-      const addresses = servers.map((address) => `${address};`).join(" ");
-      return `zone "${name}" { type static-stub; server-addresses { ${addresses} }; };`;
-    }),
-  ];
-  return startServer(options, {
-    program: "named",
-    // -g: foreground, logging to stderr.
-    args: ({ folder }) => ["-g", "-n", "1", "-c", join(folder, "named.conf")],
-    files: (place) => ({
-      ...Object.fromEntries(zones.map(([, text], i) => [`zone-${i}`, text])),
-      "root.hints": DEAD_END_HINTS,
-      "named.conf": namedConf([...optionLines, ...(options.optionLines ?? [])], clauses, place),
-    }),
+  const clauses = Object.entries(stubZones).map(([name, servers]) => {
+    const addresses = servers.map((address) => `${address};`).join(" ");
+    return `zone "${name}" { type static-stub; server-addresses { ${addresses} }; };`;
   });
-}
-
-function namedConf(
-  optionLines: readonly string[],
-  clauses: readonly string[],
-  { address, port, folder }: ServerPlace,
-): string {
-  const none = "{ none; }";
-  return `options {
-  directory "${folder}";
-  port ${port};
-  listen-on ${isIPv6(address) ? none : `{ ${address}; }`};
-  listen-on-v6 ${isIPv6(address) ? `{ ${address}; }` : none};
-  pid-file none;
-  session-keyfile none;
-  managed-keys-directory "${folder}";
-  dnssec-validation no;
-  empty-zones-enable no;
-  notify no;
-  allow-query { any; };
-${optionLines.map((line) => `  ${line}\n`).join("")}};
-controls { };
-${clauses.join("\n")}
-`;
+  const recipe = bindRecipe({
+    zones,
+    secondaryZones,
+    clauses,
+    optionLines: [...optionLines, ...(options.optionLines ?? [])],
+  });
+  return startServer(options, recipe);
 }

@@ -1,9 +1,7 @@
-import { join } from "node:path";
-import type { ZoneTexts } from "./bind.js";
+import { nsdRecipe, type ServedZones } from "./recipes.js";
 import { type RunningServer, type ServerOptions, startServer } from "./servers.js";
 
-export interface NsdOptions extends ServerOptions {
-  readonly zones: ZoneTexts;
+export interface NsdOptions extends ServerOptions, ServedZones {
   /** Leave authority and additional sections out where they are not needed. Default false. */
   readonly minimalResponses?: boolean;
   /** Lines for the `server:` clause. */
@@ -12,32 +10,5 @@ export interface NsdOptions extends ServerOptions {
 
 /** Runs NSD as an authoritative server, without rate limits and without a database. */
 export function startNsd(options: NsdOptions): Promise<RunningServer> {
-  const zones = Object.entries(options.zones);
-  return startServer(options, {
-    program: "nsd",
-    args: ({ folder }) => ["-d", "-c", join(folder, "nsd.conf")],
-    files: ({ address, port, folder }) => ({
-      ...Object.fromEntries(zones.map(([, text], i) => [`zone-${i}`, text])),
-      "nsd.conf": `server:
-  ip-address: ${address}@${port}
-  port: ${port}
-  server-count: 1
-  username: ""
-  chroot: ""
-  zonesdir: "${folder}"
-  database: ""
-  pidfile: ""
-  logfile: ""
-  xfrdfile: "${join(folder, "xfrd.state")}"
-  xfrdir: "${folder}"
-  zonelistfile: "${join(folder, "zone.list")}"
-  zonefiles-write: 0
-  rrl-ratelimit: 0
-  minimal-responses: ${options.minimalResponses ? "yes" : "no"}
-${(options.serverLines ?? []).map((line) => `  ${line}\n`).join("")}
-remote-control:
-  control-enable: no
-${zones.map(([name], i) => `zone:\n  name: "${name}"\n  zonefile: "zone-${i}"\n`).join("")}`,
-    }),
-  });
+  return startServer(options, nsdRecipe(options));
 }

@@ -1,14 +1,16 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { startBindAuthoritative, startBindResolver, type ZoneTexts } from "./bind.js";
+import { startBindAuthoritative, startBindResolver } from "./bind.js";
 import { ask, askForAddresses, type DnsServer } from "./dns-client.js";
 import type { DnsQuestion } from "./dns-message.js";
 import { startKnot } from "./knot.js";
 import { startNsd } from "./nsd.js";
 import { freePort } from "./ports.js";
+import { startPowerdns } from "./powerdns.js";
 import { startProcess } from "./processes.js";
 import { describeWith, requireProgram } from "./programs.js";
+import type { ServedZones } from "./recipes.js";
 import type { RunningServer } from "./servers.js";
 import { startUnbound } from "./unbound.js";
 import { waitUntil } from "./wait.js";
@@ -37,11 +39,12 @@ ns1.k8s A   127.0.0.31
 
 const AUTHORITATIVE: {
   readonly program: string;
-  start(options: { zones: ZoneTexts }): Promise<RunningServer>;
+  start(options: ServedZones): Promise<RunningServer>;
 }[] = [
   { program: "named", start: startBindAuthoritative },
   { program: "nsd", start: startNsd },
   { program: "knotd", start: startKnot },
+  { program: "pdns_server", start: startPowerdns },
 ];
 
 for (const { program, start } of AUTHORITATIVE) {
@@ -85,6 +88,20 @@ for (const { program, start } of AUTHORITATIVE) {
       const server = await start({ zones: { "k8s.example.test": ZONE } });
       await server.stop();
       expect(() => process.kill(server.pid, 0)).toThrow("ESRCH");
+    });
+  });
+}
+
+for (const { program, start } of AUTHORITATIVE) {
+  describeWith([program, "named"], `${program} as a secondary server`, () => {
+    it("transfers its zone from the primary", async () => {
+      // PowerDNS has a name of its own for the type, writes it to its file, and cannot read it.
+      const zone = ZONE.replace(/^odd .*\n/m, "");
+      const { address, port } = await startBindAuthoritative({ zones: { "k8s.example.test": zone } });
+      const server = await start({ secondaryZones: { "k8s.example.test": { address, port } } });
+      const question = { server: server.address, port: server.port, name: "api.k8s.example.test" } as const;
+      await waitUntil(async () => (await askForAddresses(question)).join() === "192.0.2.11,192.0.2.12");
+      expect((await ask(question)).flags.aa).toBe(true);
     });
   });
 }

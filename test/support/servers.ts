@@ -6,13 +6,8 @@ import { encodeQuery } from "./dns-message.js";
 import { freePort } from "./ports.js";
 import { type RunningProcess, startProcess } from "./processes.js";
 import { requireProgram } from "./programs.js";
+import type { ServerRecipe } from "./recipes.js";
 import { temporaryFolder } from "./temp.js";
-
-/**
- * Root hints that lead nowhere: a resolver asked for a name that it does not know must not leave the machine.
- * Nothing listens on that address, so it gives up at once.
- */
-export const DEAD_END_HINTS = ". 3600000 NS dead-end.invalid.\ndead-end.invalid. 3600000 A 127.255.255.254\n";
 
 /** Where another DNS server is to listen; what all of them have in common. */
 export interface ServerOptions {
@@ -28,22 +23,6 @@ export interface RunningServer extends RunningProcess {
   readonly address: string;
   readonly port: number;
   readonly folder: string;
-}
-
-/** A place that is known once a server is about to start. */
-export interface ServerPlace {
-  readonly address: string;
-  readonly port: number;
-  /** Private, empty, removed at the end. */
-  readonly folder: string;
-}
-
-/** How one kind of server is configured and run. */
-export interface ServerRecipe {
-  readonly program: string;
-  /** Files to write into the folder, by name. */
-  files(place: ServerPlace): Readonly<Record<string, string>>;
-  args(place: ServerPlace): readonly string[];
 }
 
 /** Runs a server and returns once it answers queries, whatever the answer. */
