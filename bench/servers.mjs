@@ -7,9 +7,13 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { runnerImport } from "vite";
 
 /** Folder of this build. */
 const HERE = fileURLToPath(new URL("..", import.meta.url));
+
+/** How the tests run other servers: TypeScript, which Node.js 20 does not read by itself. */
+const { module: recipes } = await runnerImport(join(HERE, "test/support/recipes.ts"));
 
 /** The zone, the name in it, and its addresses: loopback, because gdnsd probes them. */
 export const ZONE = "bench.example";
@@ -65,6 +69,21 @@ endpoints:
     ...Object.fromEntries(zoneNames(zones).map((name) => [`zones/${name}.yaml`, zone(name)])),
   });
   return join(folder, "livezone.yaml");
+}
+
+/** A server of the tests' recipes, with the zones that all serve. */
+function foreign(recipeOf) {
+  const recipe = ({ zones }) =>
+    recipeOf({ zones: Object.fromEntries(zoneNames(zones).map((name) => [name, zoneFile(name)])) });
+  return {
+    program: () => find(recipe({ zones: 1 }).program),
+    prepare(context) {
+      const place = { ...context, address: "127.0.0.1" };
+      const { files, args } = recipe(context);
+      write(context.folder, files(place));
+      return args(place);
+    },
+  };
 }
 
 /**
@@ -135,91 +154,15 @@ plugins => { multifo => { api => { service_types => tcp, ${targets} } } }
       return ["-c", join(folder, "etc"), "start"];
     },
   },
-  knot: {
-    program: () => find("knotd"),
-    prepare({ folder, port, zones }) {
-      write(folder, {
-        ...Object.fromEntries(zoneNames(zones).map((name) => [`${name}.zone`, zoneFile(name)])),
-        "knot.conf": `server:
-  rundir: "${folder}"
-  listen: 127.0.0.1@${port}
-  udp-workers: 1
-  tcp-workers: 1
-  background-workers: 1
-log:
-  - target: stderr
-    any: error
-database:
-  storage: "${folder}"
-template:
-  - id: default
-    storage: "${folder}"
-    zonefile-sync: -1
-    zonefile-load: whole
-    journal-content: none
-zone:
-${zoneNames(zones)
-  .map((name) => `  - domain: ${name}\n    file: ${name}.zone\n`)
-  .join("")}`,
-      });
-      return ["-c", join(folder, "knot.conf")];
-    },
-  },
-  nsd: {
-    program: () => find("nsd"),
-    prepare({ folder, port, zones }) {
-      write(folder, {
-        ...Object.fromEntries(zoneNames(zones).map((name) => [`${name}.zone`, zoneFile(name)])),
-        "nsd.conf": `server:
-  ip-address: 127.0.0.1@${port}
-  port: ${port}
-  server-count: 1
-  username: ""
-  chroot: ""
-  zonesdir: "${folder}"
-  database: ""
-  pidfile: ""
-  xfrdfile: "${folder}/xfrd.state"
-  xfrdir: "${folder}"
-  zonelistfile: "${folder}/zone.list"
-  zonefiles-write: 0
-  rrl-ratelimit: 0
-  minimal-responses: yes
-  round-robin: yes
-remote-control:
-  control-enable: no
-${zoneNames(zones)
-  .map((name) => `zone:\n  name: "${name}"\n  zonefile: "${name}.zone"\n`)
-  .join("")}`,
-      });
-      return ["-d", "-c", join(folder, "nsd.conf")];
-    },
-  },
-  bind: {
-    program: () => find("named"),
-    prepare({ folder, port, zones }) {
-      write(folder, {
-        ...Object.fromEntries(zoneNames(zones).map((name) => [`${name}.zone`, zoneFile(name)])),
-        "named.conf": `options {
-  directory "${folder}";
-  listen-on port ${port} { 127.0.0.1; };
-  listen-on-v6 { none; };
-  recursion no;
-  minimal-responses yes;
-  pid-file "${folder}/named.pid";
-  session-keyfile "${folder}/session.key";
-  managed-keys-directory "${folder}";
-  notify no;
-};
-controls { };
-logging { category default { null; }; };
-${zoneNames(zones)
-  .map((name) => `zone "${name}" { type primary; file "${name}.zone"; };\n`)
-  .join("")}`,
-      });
-      return ["-f", "-n", "1", "-U", "1", "-c", join(folder, "named.conf")];
-    },
-  },
+  knot: foreign(({ zones }) => recipes.knotRecipe({ zones })),
+  nsd: foreign(({ zones }) => recipes.nsdRecipe({ zones, minimalResponses: true, serverLines: ["round-robin: yes"] })),
+  bind: foreign(({ zones }) =>
+    recipes.bindRecipe({
+      zones,
+      optionLines: ["recursion no;", "minimal-responses yes;"],
+      clauses: ["logging { category default { null; }; };"],
+    }),
+  ),
 };
 
 /** A process and all that descend from it. */
