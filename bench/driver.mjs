@@ -12,11 +12,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { publishZone } from "../dist/answers/zone-compiler.js";
+import { CompiledZones } from "../dist/answers/compiled-zones.js";
 import { createLogger } from "../dist/lib/logger.js";
 import { prepare } from "../dist/server/load-zones.js";
 import { WorkerPool } from "../dist/transport/worker-pool.js";
 import { startThread } from "../dist/transport/worker-thread.js";
+import { LiveZone } from "../dist/zone/live-zone.js";
 
 const { values: options } = parseArgs({
   options: {
@@ -49,25 +50,26 @@ function startStalling(settings) {
   return new Worker(program, { workerData: settings, execArgv: [], name: "stalling" });
 }
 
-const published = zones.map((zone, index) => {
-  const everything = config.zones[index].endpoints.map((endpoint) => [endpoint.fqdn, answerable(endpoint)]);
-  return publishZone(zone, new Map(everything), Date.now());
+const tables = new CompiledZones();
+const live = zones.map((zone) => {
+  const everything = zone.endpoints.map(({ fqdn, config }) => [fqdn, answerable(config)]);
+  return new LiveZone(zone, new Map(everything), Date.now());
 });
-const currentZones = () => published.map((zone) => zone.compile());
+for (const zone of live) tables.add(zone);
 const answering = new WorkerPool({
   workers: config.workers,
   log: createLogger({ level: "error" }),
-  currentZones,
+  zones: tables,
   ...(options.stall ? { startThread: startStalling } : {}),
   ...(options.dgram ? { batch: { reason: "asked for by the benchmark" } } : {}),
 });
-answering.load(currentZones());
+answering.loadZones([...tables.names()]);
 await answering.listen(config.listen);
 answering.setReady();
 
-const [zone] = published;
+const [zone] = live;
 const [value] = zones[0].endpoints;
-const [endpoint] = config.zones[0].endpoints;
+const endpoint = value.config;
 
 const MAX_CHANGES = 1 << 16;
 /** What was recorded of a change: CLOCK_MONOTONIC before it, and the number of addresses after it. */
@@ -103,6 +105,14 @@ async function change({ perSecond, seconds, timed, isNew }) {
   return Array.from({ length: made }, (_, i) => [String(times[i]), counts[i]]);
 }
 
+let isPlanned = false;
+
+/** Sends what changed in this turn of the event loop, as the server does. */
+function distribute() {
+  isPlanned = false;
+  for (const message of tables.takeChanges()) answering.changeZone(message);
+}
+
 /** @param isNew with an address that was never answered before, so that nothing of it is remembered */
 function put(count, isNew = false) {
   const answers = answerable(endpoint, count);
@@ -110,8 +120,11 @@ function put(count, isNew = false) {
     unseen += 1;
     answers.addresses[0].address = `10.${(unseen >> 16) & 255}.${(unseen >> 8) & 255}.${unseen & 255}`;
   }
-  const update = zone.update(value, answers, Date.now());
-  if (update !== undefined) answering.update(update);
+  const change = zone.setEndpoint(value, answers, Date.now());
+  if (change === undefined) return;
+  tables.change(change);
+  if (!isPlanned) queueMicrotask(distribute);
+  isPlanned = true;
 }
 
 process.on("message", (wanted) => void change(wanted).then((changes) => process.send({ changes })));

@@ -46,19 +46,33 @@ async function loadBuild(checkout) {
   return { ...Object.assign({}, ...parts), createTable: (await load("answers/table.js")).AnswerTable, load };
 }
 
+/** What adds a zone to a table; a build from before tables took messages has a way of its own. */
+async function zoneAdder(load) {
+  const { publishZone, ZoneCompiler } = await load("answers/zone-compiler.js");
+  if (ZoneCompiler === undefined) {
+    return (table, zone, answers) => table.addZone(publishZone(zone, answers, Date.now()).compile());
+  }
+  const { LiveZone } = await load("zone/live-zone.js");
+  const { applyTableMessage, zoneMessage } = await load("answers/table-messages.js");
+  return (table, zone, answers) => {
+    const live = new LiveZone(zone, answers, Date.now());
+    applyTableMessage(table, zoneMessage(new ZoneCompiler(live).compile()));
+  };
+}
+
 /** A table with every target of every zone up. */
 async function fillTable({ prepare, createTable: Table, load }, zones) {
-  const { publishZone } = await load("answers/zone-compiler.js");
   const folder = mkdtempSync(join(tmpdir(), "livezone-bench-"));
   const prepared = prepare(writeLivezone({ folder, port: 53, zones }));
   rmSync(folder, { recursive: true });
   const table = new Table();
+  const addTo = await zoneAdder(load);
   prepared.zones.forEach((zone, i) => {
     const answerable = prepared.config.zones[i].endpoints.map(({ fqdn, targets }) => {
       const addresses = targets.flatMap(({ id, addresses }) => addresses.map((address) => ({ target: id, address })));
       return [fqdn, { mode: "healthy", addresses, upTargets: targets.length }];
     });
-    table.addZone(publishZone(zone, new Map(answerable), Date.now()).compile());
+    addTo(table, zone, new Map(answerable));
   });
   return { table, names: prepared.config.zones.flatMap(({ endpoints }) => endpoints.map(({ fqdn }) => fqdn)) };
 }

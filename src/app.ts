@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { CompiledZones } from "./answers/compiled-zones.js";
 import type { Answerable } from "./health/answerable.js";
 import type { Snapshot } from "./health/health.js";
 import { type Clock, systemClock } from "./lib/clock.js";
@@ -7,7 +8,7 @@ import type { Logger } from "./lib/logger.js";
 import { buildAdminParts } from "./server/admin-parts.js";
 import { Changes } from "./server/changes.js";
 import { createConfigWatch } from "./server/config-watcher.js";
-import { createServedEndpoints } from "./server/endpoints.js";
+import { ServedEndpoints } from "./server/endpoints.js";
 import { eventLogging, logProblems } from "./server/event-logging.js";
 import { ServerEvents } from "./server/events.js";
 import { buildHealthParts } from "./server/health-parts.js";
@@ -19,6 +20,7 @@ import { readSavedState } from "./server/saved-state.js";
 import type { ServerState } from "./server/state.js";
 import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
+import { zoneEvents } from "./server/zone-events.js";
 import { WorkerPool } from "./transport/worker-pool.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
@@ -71,11 +73,12 @@ export async function startApp(options: AppOptions): Promise<App> {
   const state: ServerState = { startedMs, started: config, config, isReady: false, isStopping: false, lastReload };
 
   // Its threads keep the process alive, which no timer does.
-  const pool = new WorkerPool({ workers: config.workers, log, currentZones: () => served.compile() });
+  const tables = new CompiledZones();
+  const pool = new WorkerPool({ workers: config.workers, log, zones: tables });
   const events = new ServerEvents(clock, log);
   events.subscribe("log", eventLogging(log));
   const saved = await readSavedState(config.stateDir, clock, events);
-  const served = createServedEndpoints(clock, saved.known);
+  const served = new ServedEndpoints(clock, zoneEvents(events), saved.known);
   const changes = new Changes(served, events);
   const health = buildHealthParts({ clock, random, events, saved, served, changes });
   const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS));
@@ -84,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
   const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
-  subscribeParts(events, { pool, policy, served, watch, ...admin, ...health });
+  subscribeParts(events, { pool, tables, policy, served, watch, ...admin, ...health });
   const savedOverrides = saved.files?.overrides.read;
   const lifecycle: LifecycleParts = {
     ...{ clock, log, pool, state, events, served, watch, known: saved.known, ...health, ...admin },

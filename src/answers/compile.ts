@@ -2,10 +2,11 @@ import { FLAG, RCODE, TYPE } from "../wire/constants.js";
 import { type EncodableRecord, encodeSections, QNAME } from "../wire/message.js";
 import { isWithin, lowerName, type Name, parentName, prependLabels } from "../wire/name.js";
 import { namesInside } from "../wire/rdata.js";
-import { cutAbove } from "../zone/build.js";
+import { cutAbove } from "../zone/existing-names.js";
+import { SOA_SERIAL_FROM_END } from "../zone/live-zone.js";
+import type { RRsets } from "../zone/rrsets.js";
 import type { RRset, Zone } from "../zone/zone.js";
-import { type CompiledAnswer, type CompiledNode, NO_ROTATION, type Rotation } from "./answer.js";
-import { type RRsets, SOA_SERIAL_FROM_END, type ZoneView } from "./live-zone.js";
+import type { CompiledAnswer, CompiledNode } from "./answer.js";
 
 /**
  * Aliases followed inside the zone before the chain is cut. Resolvers give up at 8 to 16 of them; a loop ends earlier,
@@ -13,28 +14,45 @@ import { type RRsets, SOA_SERIAL_FROM_END, type ZoneView } from "./live-zone.js"
  */
 const MAX_CHAIN = 16;
 
-/** A node and what it was made from: wherever those names have these records, this is what is compiled. */
+/** A zone at one moment, as it is compiled. */
+export interface ZoneView {
+  readonly zone: Pick<Zone, "name" | "cuts">;
+  /** The records of a name by type; the same map as long as the records are the same. */
+  rrsets(name: Name): RRsets;
+  /** Whether a name exists. */
+  has(name: Name): boolean;
+}
+
+/** A node and what it was made from: wherever all that is the same, this is what is compiled. */
 export interface NodeCompilation {
   readonly node: CompiledNode;
+  /** The records it was made from. */
   readonly reads: ReadonlyMap<Name, RRsets>;
+  /** The names whose existence it depends on, besides the name itself. */
+  readonly existence: ReadonlyMap<Name, boolean>;
 }
 
 /**
  * Compiles every answer of one existing name (RFC 1034 §4.3.2).
  *
- * This is the seam where answers get their final octets: whatever signs them or moves them to other servers starts
- * from the same {@link ZoneView}.
+ * Here answers get their final octets. A signature would be made here, from the same {@link ZoneView}.
  *
- * @param name one of `view.zone.names`
+ * @param name one that exists
  */
 export function compileNode(view: ZoneView, name: Name): NodeCompilation {
   const reads = new Map<Name, RRsets>();
+  const existence = new Map<Name, boolean>();
   const tracked: ZoneView = {
     zone: view.zone,
     rrsets(owner) {
       const rrsets = view.rrsets(owner);
       reads.set(owner, rrsets);
       return rrsets;
+    },
+    has(owner) {
+      const exists = view.has(owner);
+      existence.set(owner, exists);
+      return exists;
     },
   };
   const { zone } = view;
@@ -44,12 +62,11 @@ export function compileNode(view: ZoneView, name: Name): NodeCompilation {
     const ds = own.get(TYPE.DS);
     const answer = ds === undefined ? negative(tracked, drafted()) : positive(tracked, [ds], drafted());
     const types = [{ type: TYPE.DS, answer: finish(zone, name, answer) }];
-    return { node: { types, fallback: referral, below: "fallback" }, reads };
+    return { node: { types, fallback: referral, below: "fallback" }, reads, existence };
   }
 
   // A wildcard's answers are compiled for the name it hangs from, so that they fit behind every name below that.
-  const isWildcard = name.startsWith("\x01*");
-  const base = isWildcard ? (parentName(name) ?? name) : name;
+  const base = isWildcard(name) ? (parentName(name) ?? name) : name;
   const compile = (type: number): CompiledAnswer => finish(zone, base, answerFor(tracked, name, type));
   const typesAtEnd = own.has(TYPE.CNAME) ? chainTypes(tracked, name) : [];
   const types = [...new Set([...own.keys(), ...typesAtEnd])].sort((a, b) => a - b);
@@ -59,9 +76,10 @@ export function compileNode(view: ZoneView, name: Name): NodeCompilation {
       types: types.map((type) => ({ type, answer: compile(type) })),
       fallback: own.has(TYPE.CNAME) ? compile(0) : "nodata",
       ...(anyType === undefined ? {} : { anyType }),
-      below: zone.names.has(wildcardOf(name)) ? "wildcard" : "nxdomain",
+      below: tracked.has(wildcardOf(name)) ? "wildcard" : "nxdomain",
     },
     reads,
+    existence,
   };
 }
 
@@ -76,6 +94,11 @@ export function compileNodata(view: ZoneView): CompiledAnswer {
 /** What a zone answers for names that do not exist (RFC 2308 §2.1). */
 export function compileNxdomain(view: ZoneView): CompiledAnswer {
   return finish(view.zone, view.zone.name, { ...negative(view, drafted()), rcode: RCODE.NXDOMAIN });
+}
+
+/** Whether a name is `*.<name>`. */
+export function isWildcard(name: Name): boolean {
+  return name.startsWith("\x01*");
 }
 
 /** `*.<name>` (RFC 4592 §2.1.1), or the name itself where that would be too long. */
@@ -124,7 +147,7 @@ function answerFor(view: ZoneView, name: Name, type: number): Draft {
     push(draft.answer, alias, owner);
     const target = aliasTarget(alias);
     if (!isWithin(target, view.zone.name)) return draft;
-    const found = find(view.zone, lowerName(target));
+    const found = find(view, lowerName(target));
     if (found.kind === "cut") {
       if (type !== TYPE.DS || found.name !== lowerName(target)) return refer(view, found.name, draft);
       const ds = view.rrsets(found.name).get(TYPE.DS);
@@ -139,16 +162,16 @@ function answerFor(view: ZoneView, name: Name, type: number): Draft {
 
 /** Where a name in the zone leads: a node of that name, a wildcard, a cut at or above it, or nothing. */
 function find(
-  zone: Zone,
+  view: ZoneView,
   name: Name,
 ): { readonly kind: "node" | "cut"; readonly name: Name } | { readonly kind: "none" } {
-  const cut = cutAbove(name, zone.cuts);
+  const cut = cutAbove(name, view.zone.cuts);
   if (cut !== undefined) return { kind: "cut", name: cut };
-  if (zone.names.has(name)) return { kind: "node", name };
+  if (view.has(name)) return { kind: "node", name };
   for (let at = parentName(name); at !== undefined; at = parentName(at)) {
-    if (!zone.names.has(at)) continue;
+    if (!view.has(at)) continue;
     const wildcard = wildcardOf(at);
-    return zone.names.has(wildcard) ? { kind: "node", name: wildcard } : { kind: "none" };
+    return view.has(wildcard) ? { kind: "node", name: wildcard } : { kind: "none" };
   }
   return { kind: "none" };
 }
@@ -162,7 +185,7 @@ function chainTypes(view: ZoneView, name: Name): number[] {
     const alias = rrsets.get(TYPE.CNAME);
     if (alias === undefined) return [...rrsets.keys()];
     const target = lowerName(aliasTarget(alias));
-    const found = find(view.zone, target);
+    const found = find(view, target);
     if (found.kind === "cut" && found.name === target) return [TYPE.DS];
     if (found.kind !== "node") return [];
     at = found.name;
@@ -223,7 +246,7 @@ function pushAddresses(view: ZoneView, name: Name, section: EncodableRecord[]): 
   }
 }
 
-function finish(zone: Zone, base: Name, draft: Draft): CompiledAnswer {
+function finish(zone: ZoneView["zone"], base: Name, draft: Draft): CompiledAnswer {
   const { answer, authority, requiredAdditional, additional } = draft;
   const encoded = encodeSections(base, { answer, authority, additional: [...requiredAdditional, ...additional] });
   const required = answer.length + authority.length + requiredAdditional.length;
@@ -238,13 +261,13 @@ function finish(zone: Zone, base: Name, draft: Draft): CompiledAnswer {
     serialAt: serialOffset(zone, [...answer, ...authority], encoded.records, encoded.octets.length),
     requiredLength: encoded.records[required] ?? encoded.octets.length,
     requiredAdditional: requiredAdditional.length,
-    rotation: rotationOf(draft, encoded.records, encoded.octets.length),
+    ...rotationOf(draft, encoded.records, encoded.octets.length),
   };
 }
 
 /** Offset of the serial of the one SOA an answer can hold; -1 if it holds none. */
 function serialOffset(
-  zone: Zone,
+  zone: ZoneView["zone"],
   records: readonly EncodableRecord[],
   offsets: readonly number[],
   end: number,
@@ -254,6 +277,11 @@ function serialOffset(
   );
   return index < 0 ? -1 : (offsets[index + 1] ?? end) - SOA_SERIAL_FROM_END;
 }
+
+/** The rotated block of an answer. */
+type Rotation = Pick<CompiledAnswer, "rotationAt" | "rotationCount" | "rotationStride" | "rotationSent">;
+
+const NO_ROTATION: Rotation = { rotationAt: 0, rotationCount: 0, rotationStride: 0, rotationSent: 0 };
 
 /** The address records at the end of the answer section: one RRset, so all of one length. */
 function rotationOf({ answer, atMost }: Draft, offsets: readonly number[], end: number): Rotation {
@@ -266,5 +294,6 @@ function rotationOf({ answer, atMost }: Draft, offsets: readonly number[], end: 
   const stride = (stop - at) / count;
   // Past the reach of compression pointers the records of one RRset may differ in length.
   const even = answer.every((_, index) => index < first || (offsets[index] ?? 0) === at + (index - first) * stride);
-  return even ? { at, count, stride, sent: Math.min(count, atMost) } : NO_ROTATION;
+  if (!even) return NO_ROTATION;
+  return { rotationAt: at, rotationCount: count, rotationStride: stride, rotationSent: Math.min(count, atMost) };
 }

@@ -1,7 +1,8 @@
 import { FLAG, HEADER_OCTETS } from "../wire/constants.js";
 import { copyOctets } from "../wire/words.js";
+import { ANSWER } from "./codec.js";
 import { ordersFor, rotationsOf } from "./rotation.js";
-import { ANSWER, type AnswerTable } from "./table.js";
+import type { AnswerTable } from "./table.js";
 
 /** Where a reply is written: octets from `at` on, and the same memory by words where it has such a view. */
 export interface ReplyPlace {

@@ -1,344 +1,317 @@
 import { TYPE } from "../wire/constants.js";
 import { grown } from "../wire/growing-arrays.js";
 import type { Name } from "../wire/name.js";
-import { wordsOf } from "../wire/words.js";
-import type { CompiledAnswer, CompiledNode, CompiledZone, NamedNode, ZoneUpdate } from "./answer.js";
-import { LookupName } from "./lookup-name.js";
+import { ANSWER, BELOW, NONE, WordReader, type Words } from "./codec.js";
+import type { LookupName } from "./lookup-name.js";
+import { NameIndex, NODE } from "./name-index.js";
+import { OctetHeap } from "./octet-heap.js";
+import { Slots } from "./slots.js";
 
-/** Words of one answer in {@link AnswerTable.answers}. */
-export const ANSWER = {
-  /** Offset of the body in `octets`; the pointers to move follow it, two octets each. */
-  bodyAt: 0,
-  bodyLength: 1,
-  flags: 2,
-  answerCount: 3,
-  authorityCount: 4,
-  additionalCount: 5,
-  baseLength: 6,
-  pointerCount: 7,
-  serialAt: 8,
-  requiredLength: 9,
-  requiredAdditional: 10,
-  rotationAt: 11,
-  rotationCount: 12,
-  rotationStride: 13,
-  rotationSent: 14,
-  /** Number of the rotation that is sent next; the encoder wraps it. */
-  nextRotation: 15,
-  zone: 16,
-  /** Octets reserved at `bodyAt`. */
-  capacity: 17,
-  words: 18,
-} as const;
-
-/** Words of one name in `nodes`. */
-const NODE = {
-  hash: 0,
-  nameAt: 1,
-  nameLength: 2,
-  zone: 3,
-  typesAt: 4,
-  typeCount: 5,
-  typeCapacity: 6,
-  fallback: 7,
-  any: 8,
-  below: 9,
-  words: 10,
-} as const;
+/** What a table knows of a zone besides its names. */
+interface ZoneEntry {
+  readonly name: Name;
+  readonly index: number;
+  /** One of its nodes, from which {@link NODE}`.next` leads through all; -1 without any. */
+  ring: number;
+  /** Offsets in `answers`. */
+  nodata: number;
+  nxdomain: number;
+}
 
 /**
  * Every answer of every zone, packed into a few typed arrays: what a query needs is a hash, a comparison and a copy.
  *
  * A class, since its fields are read for every packet and must keep one shape; it holds no other state than the table.
- * Not shared between threads: each has its own, and applies the same updates.
+ * Not shared between threads: each has its own, and applies the same messages (`table-messages.ts`), each as a whole
+ * between two queries. A change costs what it touches, however many zones there are.
  */
 export class AnswerTable {
-  /** Names (lower case, wire form), bodies and pointer lists; each begins at a whole word. */
-  octets = new Uint8Array(1 << 16);
-  /** The same memory by words. */
-  words = wordsOf(this.octets);
-  /** {@link ANSWER}`.words` for each answer. */
-  answers = new Int32Array(ANSWER.words << 8);
   /** By zone index; unsigned. */
   serials = new Uint32Array(64);
 
   /** Result of {@link find}: offset in `answers`. */
   found = -1;
 
-  private nodes = new Int32Array(NODE.words << 8);
-  private types = new Int32Array(1 << 10);
-  private buckets = new Int32Array(1 << 9);
-  private mask = (1 << 9) - 1;
-  private octetsUsed = 0;
-  private answersUsed = 0;
-  private nodesUsed = 0;
-  private typesUsed = 0;
-  private octetsWasted = 0;
-  private readonly zoneIndexes = new Map<Name, number>();
-  private nodataAnswers: number[] = [];
-  private nxdomainAnswers: number[] = [];
-  private readonly nameRoom = new LookupName();
+  private readonly heap = new OctetHeap();
+  private readonly slots = new Slots(ANSWER.words);
+  private readonly names = new NameIndex(this.heap);
+  private readonly zones = new Map<Name, ZoneEntry>();
+  private readonly freeIndexes: number[] = [];
 
-  /** Number of zones. */
-  get zoneCount(): number {
-    return this.zoneIndexes.size;
+  /** @param random 0 to 1: where rotations begin, so that threads, siblings and restarts do not all name the same target first */
+  constructor(private readonly random: () => number = Math.random) {}
+
+  /** Names (lower case, wire form), bodies and pointer lists; each begins at a whole word. */
+  get octets(): Uint8Array {
+    return this.heap.octets;
   }
 
-  /** Adds a zone that the table does not have yet. */
-  addZone(zone: CompiledZone): void {
-    const index = this.zoneIndexes.size;
-    this.zoneIndexes.set(zone.name, index);
-    if (index === this.serials.length) this.serials = grown(this.serials, index + 1);
-    this.serials[index] = zone.serial;
-    this.nodataAnswers.push(this.putAnswer(-1, zone.nodata, index));
-    this.nxdomainAnswers.push(this.putAnswer(-1, zone.nxdomain, index));
-    for (const { name } of zone.nodes) this.addNode(name, index);
-    for (const named of zone.nodes) this.fillNode(named, index);
+  /** The same memory by words. */
+  get words(): Int32Array {
+    return this.heap.words;
   }
 
-  /** Replaces the answers of names that the table has; a zone or name that it lacks is passed over. */
-  update(update: ZoneUpdate): void {
-    const index = this.zoneIndexes.get(update.zone);
-    if (index === undefined) return;
-    this.serials[index] = update.serial;
-    for (const named of update.nodes) this.fillNode(named, index);
-    if (this.octetsWasted > this.octetsUsed >>> 1) this.compact();
+  /** {@link ANSWER}`.words` for each answer. */
+  get answers(): Int32Array {
+    return this.slots.words;
+  }
+
+  /** Octets of memory that all arrays take. */
+  get memoryOctets(): number {
+    return this.heap.octets.length + this.slots.words.byteLength + this.names.memoryOctets + this.serials.byteLength;
+  }
+
+  /**
+   * Adds a zone, or replaces the one of that name.
+   *
+   * @param names every existing name, lower case
+   * @param words packed: the zone's NODATA and NXDOMAIN, then a node for each name
+   */
+  setZone(name: Name, serial: number, names: readonly Name[], words: Words): void {
+    this.removeZone(name);
+    const index = this.freeIndexes.pop() ?? this.zones.size;
+    if (index >= this.serials.length) this.serials = grown(this.serials, index + 1);
+    this.serials[index] = serial;
+    const reader = new WordReader(words);
+    const nodata = this.readAnswers(reader, NONE, index, 0);
+    const nxdomain = this.readAnswers(reader, NONE, index, 0);
+    const zone: ZoneEntry = { name, index, ring: NONE, nodata, nxdomain };
+    this.zones.set(name, zone);
+    this.fillNodes(zone, names, reader);
+  }
+
+  /**
+   * Changes answers of a zone, adds names and removes names; passed over if the table lacks the zone.
+   *
+   * @param names with answers that are new, lower case
+   * @param words packed: a node for each of `names`
+   * @param removed names that do not exist any more; those that the table lacks are passed over
+   */
+  changeZone(name: Name, serial: number, names: readonly Name[], words: Words, removed: readonly Name[]): void {
+    const zone = this.zones.get(name);
+    if (zone === undefined) return;
+    this.serials[zone.index] = serial;
+    this.fillNodes(zone, names, new WordReader(words));
+    for (const gone of removed) {
+      const node = this.names.nodeOf(gone, zone.index);
+      if (node >= 0) this.removeNode(zone, node);
+    }
+  }
+
+  /** Removes a zone with all its names, if the table has it. */
+  removeZone(name: Name): void {
+    const zone = this.zones.get(name);
+    if (zone === undefined) return;
+    while (zone.ring !== NONE) this.removeNode(zone, zone.ring);
+    this.giveAnswers(zone.nodata);
+    this.giveAnswers(zone.nxdomain);
+    this.zones.delete(name);
+    this.freeIndexes.push(zone.index);
   }
 
   /**
    * Finds the answer for a question; the result stands in {@link found}.
    *
-   * @param _site the client's site, from 0; today every answer is that of site 0
-   * @param _dnssecOk whether the client wants signatures (DO); today no answer has them
+   * @param site the client's site, from 0
+   * @param dnssecOk whether the client wants signatures (DO)
    * @returns whether the name lies in a zone of the table; if not, `found` is -1
    */
-  find(name: LookupName, type: number, _site = 0, _dnssecOk = false): boolean {
-    let node = this.lookUp(name, 0);
+  find(name: LookupName, type: number, site = 0, dnssecOk = false): boolean {
+    const { names } = this;
+    let node = names.lookUp(name, 0);
     if (node >= 0) {
-      this.found = this.answerOf(node, type);
+      this.found = this.formOf(this.answerOf(node, type), site, dnssecOk);
       return true;
     }
     for (let label = 1; label < name.labels; label += 1) {
-      node = this.lookUp(name, label);
+      node = names.lookUp(name, label);
       if (node < 0) continue;
-      const below = this.nodes[node + NODE.below] as number;
-      this.found = below >= 0 ? below : this.answerOf(-1 - below, type);
+      const wildcard = names.nodes[node + NODE.wildcard] as number;
+      const answer = wildcard >= 0 ? this.answerOf(wildcard, type) : (names.nodes[node + NODE.below] as number);
+      this.found = this.formOf(answer, site, dnssecOk);
       return true;
     }
     this.found = -1;
     return false;
   }
 
-  /** Offset in `answers` of what node `node` answers for `type`. */
+  /** Offset in `answers` of what a node answers for `type`, in its first form. */
   private answerOf(node: number, type: number): number {
-    const { nodes, types } = this;
+    const { nodes } = this.names;
     if (type === TYPE.ANY) return nodes[node + NODE.any] as number;
-    const start = nodes[node + NODE.typesAt] as number;
-    const end = start + 2 * (nodes[node + NODE.typeCount] as number);
-    for (let i = start; i < end; i += 2) {
-      if (types[i] === type) return types[i + 1] as number;
-    }
-    return nodes[node + NODE.fallback] as number;
+    const answer = this.ownAnswer(node, type);
+    return answer >= 0 ? answer : (nodes[node + NODE.fallback] as number);
   }
 
-  /** Offset in `nodes` of the name that begins with a label, or -1. */
-  private lookUp(name: LookupName, label: number): number {
-    const { buckets, nodes, mask } = this;
-    const hash = name.hashes[label] as number;
-    const start = name.starts[label] as number;
-    const length = name.length - start;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const entry = buckets[slot] as number;
-      if (entry === 0) return -1;
-      const node = entry - 1;
-      if (
-        nodes[node + NODE.hash] === hash &&
-        nodes[node + NODE.nameLength] === length &&
-        this.isName(name, start, nodes[node + NODE.nameAt] as number, length)
-      ) {
-        return node;
-      }
-    }
+  private ownAnswer(node: number, type: number): number {
+    const { nodes } = this.names;
+    const answers = this.slots.words;
+    let answer = nodes[node + NODE.first] as number;
+    while (answer >= 0 && answers[answer + ANSWER.type] !== type) answer = answers[answer + ANSWER.next] as number;
+    return answer;
   }
 
-  private isName(name: LookupName, start: number, nameAt: number, length: number): boolean {
-    const { octets, words } = this;
-    let i = 0;
-    if (start === 0 && words.length > 0) {
-      const whole = length >>> 2;
-      const at = nameAt >>> 2;
-      for (let word = 0; word < whole; word += 1) if (name.words[word] !== words[at + word]) return false;
-      i = whole << 2;
-    }
-    for (; i < length; i += 1) if (name.octets[start + i] !== octets[nameAt + i]) return false;
-    return true;
+  /** The form of an answer for a client; a site that is not told apart counts as site 0. */
+  private formOf(answer: number, site: number, dnssecOk: boolean): number {
+    const answers = this.slots.words;
+    const forms = answers[answer + ANSWER.dnssecForms] as number;
+    const row = site < (answers[answer + ANSWER.sites] as number) ? site : 0;
+    return answer + ANSWER.words * (row * forms + (dnssecOk ? forms - 1 : 0));
   }
 
-  private addNode(name: Name, zone: number): void {
-    const node = this.nodesUsed;
-    this.nodesUsed += NODE.words;
-    if (this.nodesUsed > this.nodes.length) this.nodes = grown(this.nodes, this.nodesUsed);
-    const nameAt = this.reserve(name.length);
-    for (let i = 0; i < name.length; i += 1) this.octets[nameAt + i] = name.charCodeAt(i);
-    const { nodes } = this;
-    this.nameRoom.set(name);
-    nodes[node + NODE.hash] = this.nameRoom.hashes[0] as number;
-    nodes[node + NODE.nameAt] = nameAt;
-    nodes[node + NODE.nameLength] = name.length;
-    nodes[node + NODE.zone] = zone;
-    // At most half full, so that a miss ends soon.
-    if ((this.nodesUsed / NODE.words) * 2 > this.buckets.length) this.rehash(this.buckets.length * 2);
-    else this.link(node);
-  }
-
-  private link(node: number): void {
-    let slot = (this.nodes[node + NODE.hash] as number) & this.mask;
-    while (this.buckets[slot] !== 0) slot = (slot + 1) & this.mask;
-    this.buckets[slot] = node + 1;
-  }
-
-  private rehash(size: number): void {
-    this.buckets = new Int32Array(size);
-    this.mask = size - 1;
-    for (let node = 0; node < this.nodesUsed; node += NODE.words) this.link(node);
-  }
-
-  private nodeOf(name: Name): number {
-    this.nameRoom.set(name);
-    return this.lookUp(this.nameRoom, 0);
-  }
-
-  /** Writes the answers of a node, reusing what its former ones occupied. */
-  private fillNode({ name, node: compiled }: NamedNode, zone: number): void {
-    const node = this.nodeOf(name);
-    if (node < 0 || this.nodes[node + NODE.zone] !== zone) return;
-    const typesAt = this.reserveTypes(node, compiled.types.length);
-    compiled.types.forEach(({ type, answer }, i) => {
-      // Offset 0 is a zone's NODATA, so here it means "none yet".
-      const former = this.types[typesAt + 2 * i + 1] as number;
-      this.types[typesAt + 2 * i] = type;
-      this.types[typesAt + 2 * i + 1] = this.putAnswer(former > 0 ? former : -1, answer, zone);
+  /** Adds the names that are new, then reads the node of each: a wildcard may stand behind the name it serves. */
+  private fillNodes(zone: ZoneEntry, names: readonly Name[], reader: WordReader): void {
+    const nodes = names.map((name) => {
+      const present = this.names.nodeOf(name, zone.index);
+      return present >= 0 ? present : this.addNode(zone, name);
     });
-    this.nodes[node + NODE.typeCount] = compiled.types.length;
-    const nodata = this.nodataAnswers[zone] as number;
-    const formerFallback = this.nodes[node + NODE.fallback] as number;
-    const fallback =
-      compiled.fallback === "nodata"
-        ? nodata
-        : this.putAnswer(
-            formerFallback > 0 && formerFallback !== nodata ? formerFallback : -1,
-            compiled.fallback,
-            zone,
-          );
-    this.nodes[node + NODE.fallback] = fallback;
-    this.nodes[node + NODE.any] = this.anyOf(node, compiled, fallback);
-    this.nodes[node + NODE.below] = this.belowOf(name, compiled, fallback, zone);
+    nodes.forEach((node, i) => {
+      this.readNode(zone, names[i] as Name, node, reader);
+    });
   }
 
-  private anyOf(node: number, { anyType }: CompiledNode, fallback: number): number {
-    this.nodes[node + NODE.fallback] = fallback;
-    return anyType === undefined ? fallback : this.answerOf(node, anyType);
+  private addNode(zone: ZoneEntry, name: Name): number {
+    const node = this.names.add(name, zone.index, zone.name.length);
+    const { nodes } = this.names;
+    const after = zone.ring === NONE ? node : zone.ring;
+    const before = zone.ring === NONE ? node : (nodes[after + NODE.previous] as number);
+    nodes[node + NODE.next] = after;
+    nodes[node + NODE.previous] = before;
+    nodes[before + NODE.next] = node;
+    nodes[after + NODE.previous] = node;
+    nodes[node + NODE.first] = NONE;
+    nodes[node + NODE.fallback] = zone.nodata;
+    nodes[node + NODE.any] = zone.nodata;
+    nodes[node + NODE.below] = zone.nxdomain;
+    nodes[node + NODE.wildcard] = NONE;
+    zone.ring = node;
+    return node;
   }
 
-  private belowOf(name: Name, { below }: CompiledNode, fallback: number, zone: number): number {
-    if (below === "fallback") return fallback;
-    const wildcard = below === "wildcard" ? this.nodeOf(`\x01*${name}` as Name) : -1;
-    return wildcard >= 0 ? -1 - wildcard : (this.nxdomainAnswers[zone] as number);
+  private removeNode(zone: ZoneEntry, node: number): void {
+    const { nodes } = this.names;
+    const next = nodes[node + NODE.next] as number;
+    const previous = nodes[node + NODE.previous] as number;
+    nodes[previous + NODE.next] = next;
+    nodes[next + NODE.previous] = previous;
+    zone.ring = next === node ? NONE : next;
+    const answers = this.slots.words;
+    for (let at = nodes[node + NODE.first] as number; at >= 0; ) {
+      const following = answers[at + ANSWER.next] as number;
+      this.giveAnswers(at);
+      at = following;
+    }
+    this.giveOwn(zone, node);
+    this.names.remove(node);
   }
 
-  /** Room for `count` types; answers that stood there before stay at hand, to be overwritten. */
-  private reserveTypes(node: number, count: number): number {
-    const formerAt = this.nodes[node + NODE.typesAt] as number;
-    const capacity = this.nodes[node + NODE.typeCapacity] as number;
-    if (count <= capacity) return formerAt;
-    const at = this.typesUsed;
-    this.typesUsed += 2 * count;
-    if (this.typesUsed > this.types.length) this.types = grown(this.types, this.typesUsed);
-    this.types.copyWithin(at, formerAt, formerAt + 2 * capacity);
-    this.nodes[node + NODE.typesAt] = at;
-    this.nodes[node + NODE.typeCapacity] = count;
-    return at;
+  /** Gives back the answers of a node for types it lacks and names below, where they are not the zone's. */
+  private giveOwn(zone: ZoneEntry, node: number): void {
+    const { nodes } = this.names;
+    const fallback = nodes[node + NODE.fallback] as number;
+    const below = nodes[node + NODE.below] as number;
+    if (fallback !== zone.nodata) this.giveAnswers(fallback);
+    if (below !== zone.nxdomain && below !== fallback) this.giveAnswers(below);
   }
 
-  /** Stores an answer, in place of `former` (-1: a new one); returns its offset in `answers`. */
-  private putAnswer(former: number, answer: CompiledAnswer, zone: number): number {
+  /** Reads the answers of a node; those of types that it had before keep their place and their rotation. */
+  private readNode(zone: ZoneEntry, name: Name, node: number, reader: WordReader): void {
+    const { nodes } = this.names;
+    const below = reader.number();
+    const anyType = reader.number();
+    const hasFallback = reader.number() === 1;
+    const types = reader.number();
+    this.giveOwn(zone, node);
+    nodes[node + NODE.fallback] = hasFallback ? this.readAnswers(reader, NONE, zone.index, 0) : zone.nodata;
+    nodes[node + NODE.below] =
+      below === BELOW.own
+        ? this.readAnswers(reader, NONE, zone.index, 0)
+        : below === BELOW.fallback
+          ? (nodes[node + NODE.fallback] as number)
+          : zone.nxdomain;
+    nodes[node + NODE.wildcard] =
+      below === BELOW.wildcard ? this.names.nodeOf(`\x01*${name}` as Name, zone.index) : NONE;
+    this.readTypes(node, types, zone.index, reader);
+    nodes[node + NODE.any] = anyType === NONE ? (nodes[node + NODE.fallback] as number) : this.answerOf(node, anyType);
+  }
+
+  private readTypes(node: number, count: number, zone: number, reader: WordReader): void {
+    const { nodes } = this.names;
+    let former = nodes[node + NODE.first] as number;
+    let last = NONE;
+    nodes[node + NODE.first] = NONE;
+    for (let i = 0; i < count; i += 1) {
+      const type = reader.number();
+      // Both are in ascending order.
+      while (former >= 0 && (this.slots.words[former + ANSWER.type] as number) < type) former = this.giveFirst(former);
+      const isSame = former >= 0 && this.slots.words[former + ANSWER.type] === type;
+      const following = isSame ? (this.slots.words[former + ANSWER.next] as number) : former;
+      const answer = this.readAnswers(reader, isSame ? former : NONE, zone, type);
+      former = following;
+      this.slots.words[answer + ANSWER.next] = NONE;
+      if (last === NONE) nodes[node + NODE.first] = answer;
+      else this.slots.words[last + ANSWER.next] = answer;
+      last = answer;
+    }
+    while (former >= 0) former = this.giveFirst(former);
+  }
+
+  /** Gives an answer of a chain back; returns the next one. */
+  private giveFirst(answer: number): number {
+    const next = this.slots.words[answer + ANSWER.next] as number;
+    this.giveAnswers(answer);
+    return next;
+  }
+
+  /** Reads an answer in all its forms, in place of `former` if that has as many; returns its offset in `answers`. */
+  private readAnswers(reader: WordReader, former: number, zone: number, type: number): number {
+    const sites = reader.number();
+    const dnssecForms = reader.number();
+    const count = sites * dnssecForms;
     let at = former;
-    if (at < 0) {
-      at = this.answersUsed;
-      this.answersUsed += ANSWER.words;
-      if (this.answersUsed > this.answers.length) this.answers = grown(this.answers, this.answersUsed);
-      // So that workers, siblings and restarts do not all begin with the same target.
-      this.answers[at + ANSWER.nextRotation] = Math.floor(Math.random() * 0x10000);
+    if (former >= 0 && this.formCount(former) !== count) {
+      this.giveAnswers(former);
+      at = NONE;
     }
-    const { body, pointers, rotation } = answer;
-    const needed = body.length + 2 * pointers.length;
-    let bodyAt = this.answers[at + ANSWER.bodyAt] as number;
-    if (needed > (this.answers[at + ANSWER.capacity] as number)) {
-      this.octetsWasted += this.answers[at + ANSWER.capacity] as number;
-      bodyAt = this.reserve(needed);
-      this.answers[at + ANSWER.capacity] = needed;
+    const isNew = at < 0;
+    if (isNew) at = this.slots.take(count);
+    const answers = this.slots.words;
+    for (let form = at; form < at + count * ANSWER.words; form += ANSWER.words) {
+      if (isNew) answers[form + ANSWER.nextRotation] = Math.floor(this.random() * 0x10000);
+      this.readForm(reader, form);
+      answers[form + ANSWER.zone] = zone;
+      answers[form + ANSWER.type] = type;
     }
-    this.octets.set(body, bodyAt);
-    pointers.forEach((pointer, i) => {
-      this.octets[bodyAt + body.length + 2 * i] = pointer >>> 8;
-      this.octets[bodyAt + body.length + 2 * i + 1] = pointer & 0xff;
-    });
-    const { answers } = this;
-    answers[at + ANSWER.bodyAt] = bodyAt;
-    answers[at + ANSWER.bodyLength] = body.length;
-    answers[at + ANSWER.flags] = answer.flags;
-    answers[at + ANSWER.answerCount] = answer.answerCount;
-    answers[at + ANSWER.authorityCount] = answer.authorityCount;
-    answers[at + ANSWER.additionalCount] = answer.additionalCount;
-    answers[at + ANSWER.baseLength] = answer.baseLength;
-    answers[at + ANSWER.pointerCount] = pointers.length;
-    answers[at + ANSWER.serialAt] = answer.serialAt;
-    answers[at + ANSWER.requiredLength] = answer.requiredLength;
-    answers[at + ANSWER.requiredAdditional] = answer.requiredAdditional;
-    answers[at + ANSWER.rotationAt] = rotation.at;
-    answers[at + ANSWER.rotationCount] = rotation.count;
-    answers[at + ANSWER.rotationStride] = rotation.stride;
-    answers[at + ANSWER.rotationSent] = rotation.sent;
-    answers[at + ANSWER.zone] = zone;
+    answers[at + ANSWER.sites] = sites;
+    answers[at + ANSWER.dnssecForms] = dnssecForms;
     return at;
   }
 
-  private reserve(length: number): number {
-    const at = this.octetsUsed;
-    this.octetsUsed += (length + 3) & ~3;
-    if (this.octetsUsed > this.octets.length) {
-      this.octets = grown(this.octets, this.octetsUsed);
-      this.words = wordsOf(this.octets);
+  private readForm(reader: WordReader, at: number): void {
+    const answers = this.slots.words;
+    reader.copyAnswer(answers, at);
+    const body = reader.octets(answers, at);
+    const capacity = answers[at + ANSWER.capacity] as number;
+    if (OctetHeap.sizeOf(body.length) !== capacity) {
+      if (capacity > 0) this.heap.give(answers[at + ANSWER.bodyAt] as number, capacity);
+      answers[at + ANSWER.bodyAt] = this.heap.take(body.length);
+      answers[at + ANSWER.capacity] = OctetHeap.sizeOf(body.length);
     }
-    return at;
+    this.heap.octets.set(body, answers[at + ANSWER.bodyAt] as number);
   }
 
-  /** Moves all that is in use together, so that answers which outgrew their place do not add up. */
-  private compact(): void {
-    const old = this.octets;
-    this.octets = new Uint8Array(old.length);
-    this.words = wordsOf(this.octets);
-    this.octetsUsed = 0;
-    this.octetsWasted = 0;
-    for (let node = 0; node < this.nodesUsed; node += NODE.words) {
-      this.nodes[node + NODE.nameAt] = this.move(
-        old,
-        this.nodes[node + NODE.nameAt] as number,
-        this.nodes[node + NODE.nameLength] as number,
-      );
-    }
-    for (let at = 0; at < this.answersUsed; at += ANSWER.words) {
-      this.answers[at + ANSWER.bodyAt] = this.move(
-        old,
-        this.answers[at + ANSWER.bodyAt] as number,
-        this.answers[at + ANSWER.capacity] as number,
-      );
-    }
+  private formCount(answer: number): number {
+    const answers = this.slots.words;
+    return (answers[answer + ANSWER.sites] as number) * (answers[answer + ANSWER.dnssecForms] as number);
   }
 
-  private move(from: Uint8Array, at: number, length: number): number {
-    const to = this.reserve(length);
-    this.octets.set(from.subarray(at, at + length), to);
-    return to;
+  /** Gives back an answer in all its forms. */
+  private giveAnswers(answer: number): void {
+    const answers = this.slots.words;
+    const count = this.formCount(answer);
+    for (let form = answer; form < answer + count * ANSWER.words; form += ANSWER.words) {
+      this.heap.give(answers[form + ANSWER.bodyAt] as number, answers[form + ANSWER.capacity] as number);
+    }
+    this.slots.give(answer, count);
   }
 }

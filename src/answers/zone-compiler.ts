@@ -1,25 +1,8 @@
-import type { Name } from "../wire/name.js";
-import { nextSerial } from "../zone/serial.js";
-import type { Zone, ZoneEndpoint } from "../zone/zone.js";
-import type { CompiledNode, CompiledZone, ZoneUpdate } from "./answer.js";
-import { compileNodata, compileNode, compileNxdomain, type NodeCompilation } from "./compile.js";
-import { createLiveZone, type EndpointAnswers } from "./live-zone.js";
-
-/** A zone whose answers follow health: compiles whole once, and afterwards what a change touches. */
-export interface PublishedZone {
-  readonly zone: Zone;
-  /** The serial that is published now. */
-  readonly serial: number;
-  /** All answers as they stand. */
-  compile(): CompiledZone;
-  /**
-   * Takes what an endpoint answers from now on.
-   *
-   * @param wallMs the present, for the serial
-   * @returns the answers that changed, with a new serial; undefined if what it answers is what it was
-   */
-  update(endpoint: ZoneEndpoint, answers: EndpointAnswers, wallMs: number): ZoneUpdate | undefined;
-}
+import { TYPE } from "../wire/constants.js";
+import { type Name, parentName } from "../wire/name.js";
+import type { LiveZone, ZoneChange } from "../zone/live-zone.js";
+import type { Answers, CompiledNode, CompiledZone, ZoneUpdate } from "./answer.js";
+import { compileNodata, compileNode, compileNxdomain, isWildcard, type NodeCompilation } from "./compile.js";
 
 /** Compilations of one name that are kept. */
 const MAX_KEPT = 16;
@@ -30,85 +13,145 @@ const NODE_OCTETS = 500;
 /** Octets of answers that a zone keeps besides those it gives; past it all are let go, and the next are kept anew. */
 const MAX_KEPT_OCTETS = 1 << 20;
 
-/**
- * Begins publishing a zone.
- *
- * @param lastSerial the serial published before, which the first one exceeds
- * @param answers what each endpoint answers at the beginning, by fqdn
- */
-export function publishZone(
-  zone: Zone,
-  answers: ReadonlyMap<string, EndpointAnswers>,
-  wallMs: number,
-  lastSerial?: number,
-): PublishedZone {
-  const living = createLiveZone(zone);
-  for (const endpoint of zone.endpoints) {
-    const now = answers.get(endpoint.fqdn);
-    if (now !== undefined) living.update(endpoint, now);
-  }
-  let serial = nextSerial(lastSerial, wallMs);
-  /** Name → the names whose answers were made from it. */
-  const dependents = new Map<Name, Set<Name>>();
+/** Compiles a live zone: whole once, and afterwards what a change touches. */
+export class ZoneCompiler {
+  /** Name → the other names whose answers were made from it, or from its existence. */
+  private readonly dependents = new Map<Name, Set<Name>>();
+  /** Name → the other names that its answers were made from; absent = none. */
+  private readonly sources = new Map<Name, ReadonlySet<Name>>();
   /** What changes have compiled, by name: health goes to and fro, and what it comes back to need not be made again. */
-  const kept = new Map<Name, NodeCompilation[]>();
-  let keptOctets = 0;
-  const compile = (name: Name): NodeCompilation => {
-    const compilation = compileNode(living.view, name);
-    for (const read of compilation.reads.keys()) {
-      const readers = dependents.get(read);
-      if (readers === undefined) dependents.set(read, new Set([name]));
-      else readers.add(name);
+  private readonly cache = new Map<Name, NodeCompilation[]>();
+  private cachedOctets = 0;
+  /** Names whose answers may have changed since the last {@link takeUpdate}. */
+  private readonly touched = new Set<Name>();
+  /** Whether the whole zone may have. */
+  private isWhole = false;
+
+  constructor(private readonly live: LiveZone) {}
+
+  /** The serial that is published now. */
+  get serial(): number {
+    return this.live.serial;
+  }
+
+  /** All answers as they stand. */
+  compile(): CompiledZone {
+    const { live } = this;
+    const nodes = [...live.names()].map((name) => {
+      const compilation = compileNode(live, name);
+      this.note(name, compilation);
+      return { name, node: compilation.node };
+    });
+    return {
+      name: live.zone.name,
+      serial: live.serial,
+      nodata: compileNodata(live),
+      nxdomain: compileNxdomain(live),
+      nodes,
+    };
+  }
+
+  /** Takes note of a change that the live zone has made. */
+  touch({ rrsets, appeared, disappeared }: ZoneChange): void {
+    const { name: apex } = this.live.zone;
+    for (const { name, type } of rrsets) {
+      // It stands in every negative answer.
+      if (type === TYPE.SOA && name === apex) this.isWhole = true;
+      this.touchName(name);
     }
-    return compilation;
-  };
-  const isCurrent = ({ reads }: NodeCompilation): boolean => {
-    for (const [name, rrsets] of reads) if (living.view.rrsets(name) !== rrsets) return false;
-    return true;
-  };
-  const recall = (name: Name): NodeCompilation => {
-    const candidates = kept.get(name) ?? [];
-    const found = candidates.find(isCurrent);
-    if (found !== undefined) return found;
-    const compilation = compile(name);
-    keptOctets += octetsOf(compilation.node);
-    if (keptOctets > MAX_KEPT_OCTETS) {
-      kept.clear();
-      keptOctets = 0;
+    for (const name of [...appeared, ...disappeared]) {
+      this.touchName(name);
+      const parent = isWildcard(name) ? parentName(name) : undefined;
+      if (parent !== undefined) this.touched.add(parent);
+    }
+  }
+
+  /**
+   * What all changes since the last call do to the answers.
+   *
+   * @returns the whole zone where they concern all of it
+   */
+  takeUpdate(): CompiledZone | ZoneUpdate {
+    const { live, touched } = this;
+    const names = [...touched];
+    const isWhole = this.isWhole;
+    touched.clear();
+    this.isWhole = false;
+    const removed = names.filter((name) => !live.has(name));
+    for (const name of removed) this.forget(name);
+    if (isWhole) return this.compile();
+    const nodes = names.filter((name) => live.has(name)).map((name) => ({ name, node: this.recall(name).node }));
+    return { zone: live.zone.name, serial: live.serial, nodes, removed };
+  }
+
+  /** A name has other records, appeared or disappeared: touches it, and what was made from it. */
+  private touchName(name: Name): void {
+    this.touched.add(name);
+    for (const dependent of this.dependents.get(name) ?? []) this.touched.add(dependent);
+  }
+
+  private recall(name: Name): NodeCompilation {
+    const candidates = this.cache.get(name) ?? [];
+    const cached = candidates.find((candidate) => this.isCurrent(candidate));
+    const compilation = cached ?? compileNode(this.live, name);
+    this.note(name, compilation);
+    if (cached !== undefined) return cached;
+    this.cachedOctets += octetsOf(compilation.node);
+    if (this.cachedOctets > MAX_KEPT_OCTETS) {
+      this.cache.clear();
+      this.cachedOctets = 0;
     } else {
-      kept.set(name, [compilation, ...candidates.slice(0, MAX_KEPT - 1)]);
+      this.cache.set(name, [compilation, ...candidates.slice(0, MAX_KEPT - 1)]);
     }
     return compilation;
-  };
-  return {
-    zone,
-    get serial() {
-      return serial;
-    },
-    compile: () => ({
-      name: zone.name,
-      serial,
-      nodata: compileNodata(living.view),
-      nxdomain: compileNxdomain(living.view),
-      nodes: [...zone.names].map((name) => ({ name, node: compile(name).node })),
-    }),
-    update(endpoint, now, at) {
-      const changed = living.update(endpoint, now);
-      if (changed.size === 0) return undefined;
-      const touched = new Set<Name>();
-      for (const name of changed) {
-        if (zone.names.has(name)) touched.add(name);
-        for (const reader of dependents.get(name) ?? []) touched.add(reader);
-      }
-      serial = nextSerial(serial, at);
-      return { zone: zone.name, serial, nodes: [...touched].map((name) => ({ name, node: recall(name).node })) };
-    },
-  };
+  }
+
+  private isCurrent({ reads, existence }: NodeCompilation): boolean {
+    for (const [name, rrsets] of reads) if (this.live.rrsets(name) !== rrsets) return false;
+    for (const [name, exists] of existence) if (this.live.has(name) !== exists) return false;
+    return true;
+  }
+
+  /** Takes note of what the answers of a name are made from now. */
+  private note(name: Name, { reads, existence }: NodeCompilation): void {
+    const before = this.sources.get(name);
+    const now = new Set<Name>();
+    for (const source of reads.keys()) if (source !== name) now.add(source);
+    // The wildcard below a name is followed by `touchedBy`: noting it for every name would take memory for each.
+    for (const source of existence.keys()) {
+      if (source !== name && !(isWildcard(source) && parentName(source) === name)) now.add(source);
+    }
+    if (before === undefined && now.size === 0) return;
+    for (const source of before ?? []) if (!now.has(source)) this.removeDependent(source, name);
+    for (const source of now) {
+      const dependents = this.dependents.get(source);
+      if (dependents === undefined) this.dependents.set(source, new Set([name]));
+      else dependents.add(name);
+    }
+    if (now.size === 0) this.sources.delete(name);
+    else this.sources.set(name, now);
+  }
+
+  /** Lets go of what is known of a name that does not exist any more. */
+  private forget(name: Name): void {
+    for (const source of this.sources.get(name) ?? []) this.removeDependent(source, name);
+    this.sources.delete(name);
+  }
+
+  private removeDependent(source: Name, dependent: Name): void {
+    const dependents = this.dependents.get(source);
+    dependents?.delete(dependent);
+    if (dependents?.size === 0) this.dependents.delete(source);
+  }
 }
 
 /** What a node takes, by and large. */
 function octetsOf({ types, fallback }: CompiledNode): number {
-  const answers = types.map(({ answer }) => answer);
-  if (fallback !== "nodata") answers.push(fallback);
+  const answers = types.flatMap(({ answer }) => formsOf(answer));
+  if (fallback !== "nodata") answers.push(...formsOf(fallback));
   return answers.reduce((sum, { body, pointers }) => sum + body.length + 4 * pointers.length, NODE_OCTETS);
+}
+
+function formsOf(answers: Answers) {
+  return "body" in answers ? [answers] : answers.forms;
 }

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import { z } from "zod";
-import { publishZone } from "../answers/zone-compiler.js";
+import { ZoneCompiler } from "../answers/zone-compiler.js";
 import type { EndpointConfig } from "../config/config.js";
 import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
 import { FAILURE_KINDS, worstCaseReturnMs, worstCaseTimelines } from "../health/timeline.js";
 import type { Problem } from "../lib/errors.js";
 import { ConfigurationError, type Prepared, prepare } from "../server/load-zones.js";
 import { formatName } from "../wire/name.js";
+import { LiveZone } from "../zone/live-zone.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
@@ -85,17 +86,16 @@ function check(file: string): CheckReport {
     return { file, good: false, problems: error.problems.map(withSeverity), zones: [] };
   }
   const { config, zones, warnings } = prepared;
-  for (const zone of zones) publishZone(zone, new Map(), Date.now()).compile();
   const problems = [...warnings, ...config.zones.flatMap(({ endpoints }) => endpoints.flatMap(longDelay))];
   return {
     file,
     good: true,
     problems: problems.map(withSeverity),
-    zones: config.zones.map(({ endpoints }, index) => {
-      const zone = zones[index];
-      const name = zone === undefined ? "" : formatName(zone.name).slice(0, -1);
-      return { zone: name, names: zone?.names.size ?? 0, endpoints: endpoints.map(checkEndpoint) };
-    }),
+    zones: zones.map((zone) => ({
+      zone: formatName(zone.name).slice(0, -1),
+      names: new ZoneCompiler(new LiveZone(zone, new Map(), Date.now())).compile().nodes.length,
+      endpoints: zone.config.endpoints.map(checkEndpoint),
+    })),
   };
 }
 

@@ -49,9 +49,8 @@ export class Changes {
   #follow(fqdn: string, snapshot: Snapshot): void {
     const followed = this.#endpoints.follow(fqdn, snapshot);
     if (followed === undefined) return;
-    const { endpoint, before, update } = followed;
-    if (update !== undefined) this.#events.publish({ type: "zone-changed", update });
-    if (update === undefined && before.mode === endpoint.answerable.mode) return;
+    const { endpoint, before, change } = followed;
+    if (change === undefined && before.mode === endpoint.answerable.mode) return;
     this.#events.publish({ type: "answers-changed", endpoint, before });
   }
 

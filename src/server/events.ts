@@ -1,5 +1,4 @@
 import type { PendingSetting } from "../admin/schemas.js";
-import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
 import type { Config } from "../config/config.js";
 import type { Answerable } from "../health/answerable.js";
 import type { CertificateWarning } from "../health/certificates.js";
@@ -11,6 +10,8 @@ import type { StateAlarm } from "../health/state-file.js";
 import type { Clock } from "../lib/clock.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Name } from "../wire/name.js";
+import type { LiveZone, ZoneChange } from "../zone/live-zone.js";
 import type { ServedEndpoint } from "./endpoints.js";
 
 /** An address begins or ceases to be kept down because it flaps. */
@@ -33,14 +34,14 @@ export interface SuppressionChange {
  * `answers-changed`), then the change itself.
  */
 export type ServerEvent =
-  /** RRsets of a zone changed, and with them its serial. */
-  | { readonly type: "zone-changed"; readonly update: ZoneUpdate }
-  /** All zones were replaced, at the start or by a reload. */
-  | {
-      readonly type: "zones-replaced";
-      readonly config: Config;
-      readonly zones: readonly CompiledZone[];
-    }
+  /** RRsets or names of a zone changed, and with them its serial. */
+  | { readonly type: "zone-changed"; readonly change: ZoneChange }
+  /** A zone is served from now on. It goes on to change. */
+  | { readonly type: "zone-added"; readonly zone: LiveZone }
+  /** A zone is not served any more. */
+  | { readonly type: "zone-removed"; readonly zone: Name }
+  /** The zones of a configuration are in force, at the start or by a reload; what that changed was told before. */
+  | { readonly type: "zones-replaced"; readonly config: Config }
   /** An endpoint answers other addresses than before, or on other grounds. */
   | { readonly type: "answers-changed"; readonly endpoint: ServedEndpoint; readonly before: Answerable }
   /** An address's health changed. `endpoint` is absent if it is not served any more. */

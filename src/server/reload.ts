@@ -20,7 +20,7 @@ export interface ConfigurationParts {
   readonly served: ServedEndpoints;
   readonly monitor: {
     configure(endpoints: Prepared["config"]["zones"][number]["endpoints"]): void;
-    snapshot(): Parameters<ServedEndpoints["replace"]>[1];
+    snapshot(): Parameters<ServedEndpoints["replaceZones"]>[1];
   };
 }
 
@@ -34,8 +34,8 @@ export function applyConfiguration(parts: ConfigurationParts, next: Prepared, ap
   applyPolicy();
   monitor.configure(next.config.zones.flatMap((zone) => zone.endpoints));
   state.config = next.config;
-  const zones = served.replace(next, monitor.snapshot());
-  events.publish({ type: "zones-replaced", config: next.config, zones });
+  served.replaceZones(next.zones, monitor.snapshot());
+  events.publish({ type: "zones-replaced", config: next.config });
 }
 
 /**

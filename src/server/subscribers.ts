@@ -1,5 +1,6 @@
 import type { EventLog } from "../admin/event-log.js";
 import type { Metrics } from "../admin/metrics.js";
+import type { CompiledZones } from "../answers/compiled-zones.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { adminEvents } from "./admin-events.js";
 import { certificateWarnings } from "./certificate-warnings.js";
@@ -15,6 +16,7 @@ import { tableDistribution } from "./table-distribution.js";
 /** What subscribers act on. */
 export interface SubscriberParts {
   readonly pool: WorkerPool;
+  readonly tables: CompiledZones;
   readonly policy: ThreadPolicy;
   readonly metrics: Metrics;
   readonly history: ProbeHistory;
@@ -28,7 +30,7 @@ export interface SubscriberParts {
 export function subscribeParts(events: ServerEvents, parts: SubscriberParts): void {
   const subscribers: Readonly<Record<string, Subscriber>> = {
     // First, since queries wait for nothing else.
-    tables: tableDistribution(parts.pool),
+    tables: tableDistribution(parts.pool, parts.tables),
     "query policy": parts.policy.subscriber(),
     metrics: eventMetrics(parts.metrics),
     "probe history": historyKeeping(parts.history),

@@ -1,9 +1,7 @@
-import type { CompiledZone } from "../answers/answer.js";
-import type { PackedNodes } from "../answers/codec.js";
+import type { TableMessage } from "../answers/table-messages.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { QueryDefect } from "../query/error-boundary.js";
 import type { PolicySettings } from "../query/policy.js";
-import type { Name } from "../wire/name.js";
 import type { TcpLimits } from "./tcp-connection.js";
 
 /** What a thread is started with. */
@@ -36,11 +34,9 @@ export interface ThreadPolicySettings {
 
 /** What the main thread says to one that answers. */
 export type ToWorker =
-  /** Begins a new table; `zones` follow until `commit`, and nothing is seen of them before. */
-  | { readonly kind: "begin" }
-  | { readonly kind: "zones"; readonly zones: readonly CompiledZone[] }
-  | { readonly kind: "commit" }
-  | { readonly kind: "update"; readonly zone: Name; readonly serial: number; readonly nodes: PackedNodes }
+  /** Whole zones; answered by `zones-taken`. */
+  | { readonly kind: "zones"; readonly messages: readonly TableMessage[] }
+  | { readonly kind: "table"; readonly message: TableMessage }
   | { readonly kind: "ready" }
   /** Whom to answer, and how, from now on. */
   | { readonly kind: "policy"; readonly policy: ThreadPolicySettings }
@@ -54,5 +50,6 @@ export type ToWorker =
 /** What such a thread says. */
 export type FromWorker =
   | { readonly kind: "defect"; readonly defect: QueryDefect }
+  | { readonly kind: "zones-taken" }
   | { readonly kind: "listening"; readonly number: number; readonly addresses: readonly SocketAddress[] }
   | { readonly kind: "listen-failed"; readonly number: number; readonly message: string; readonly code: string };

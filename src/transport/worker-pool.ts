@@ -1,10 +1,11 @@
 import { closeSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
-import type { CompiledZone, ZoneUpdate } from "../answers/answer.js";
+import type { TableMessage } from "../answers/table-messages.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
 import { createQueryCounters, type QueryTotals, sumCounters } from "../query/counters.js";
+import type { Name } from "../wire/name.js";
 import { COUNTERS, createCounters, readCounters } from "./batch/buffers.js";
 import { type BatchTransport, loadBatch } from "./batch/load.js";
 import { orderAfterLeaving } from "./batch/steering.js";
@@ -20,15 +21,15 @@ import {
 } from "./sockets.js";
 import type { SocketOrder, ThreadPolicySettings, ToWorker, WorkerSettings } from "./worker-messages.js";
 import { startThread, WorkerThread } from "./worker-thread.js";
-import { sendZones, ZoneDistribution } from "./zone-distribution.js";
+import type { ZoneSource } from "./zone-feed.js";
 
 /** What the worker pool is set up with. */
 export interface WorkerPoolOptions {
   /** Threads that answer UDP, 1 or more; without the native part there is one. */
   readonly workers: number;
   readonly log: Logger;
-  /** All answers as they stand, for a thread that replaces one that crashed. */
-  currentZones(): readonly CompiledZone[];
+  /** All zones as they stand, for who loads them. */
+  readonly zones: ZoneSource;
   /** Default: the native part, if it was built. */
   readonly batch?: ReturnType<typeof loadBatch>;
   /** Starts a thread. Default: a worker thread of this program. */
@@ -60,7 +61,6 @@ export class WorkerPool {
   private readonly udpThreads: readonly WorkerThread[];
   private readonly tcpThread: WorkerThread;
   private readonly alarms: number[] = [];
-  private readonly zones = new ZoneDistribution((message) => this.postToAll(message));
   private bound = new Map<string, BoundAddress>();
   private listening: readonly SocketAddress[] = [];
   /** Which thread's socket has which number in the group of each address; see `batch/steering.ts`. */
@@ -117,14 +117,14 @@ export class WorkerPool {
     closeSockets(closing);
   }
 
-  /** Replaces all answers. */
-  load(zones: readonly CompiledZone[]): void {
-    this.zones.load(zones);
+  /** Brings whole zones to the threads, a few at a time: those that they lack, or that differ as a whole. */
+  loadZones(zones: readonly Name[]): void {
+    for (const thread of this.allThreads()) thread.zones.load(zones);
   }
 
-  /** Replaces the answers that changed. */
-  update(update: ZoneUpdate): void {
-    this.zones.update(update);
+  /** Brings a change of a zone to the threads. */
+  changeZone(message: TableMessage): void {
+    for (const thread of this.allThreads()) thread.zones.change(message);
   }
 
   /** Whom to answer, and how, from now on; until it is called, everyone, without cookies. */
@@ -140,10 +140,10 @@ export class WorkerPool {
     this.postToAll({ kind: "stale", isStale });
   }
 
-  /** Ends the silence that a start begins with. */
+  /** Ends the silence that a start begins with, in each thread once it has all zones. */
   setReady(): void {
     this.isReady = true;
-    this.postToAll({ kind: "ready" });
+    for (const thread of this.allThreads()) thread.zones.postBehind({ kind: "ready" });
   }
 
   /** What has been counted so far. */
@@ -226,6 +226,7 @@ export class WorkerPool {
     return new WorkerThread({
       settings,
       log: this.options.log,
+      zones: this.options.zones,
       start: this.options.startThread ?? startThread,
       ...(blocking === undefined ? {} : { ring: () => blocking.batch.ring(blocking.alarm) }),
       onReplaced: (thread) => void this.bringUp(thread),
@@ -236,8 +237,7 @@ export class WorkerPool {
   private async bringUp(thread: WorkerThread): Promise<void> {
     if (this.policy !== undefined) thread.post({ kind: "policy", policy: this.policy });
     thread.post({ kind: "stale", isStale: this.isStale });
-    sendZones((message) => thread.post(message), this.options.currentZones());
-    if (this.isReady) thread.post({ kind: "ready" });
+    if (this.isReady) thread.zones.postBehind({ kind: "ready" });
     try {
       const everything = new Set(this.bound.keys());
       if (thread === this.tcpThread) await thread.listen(this.tcpOrders(this.bound, everything, this.listening));

@@ -4,6 +4,7 @@ import { messageOf, UserError } from "../lib/errors.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
 import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
+import { ZoneFeed, type ZoneSource } from "./zone-feed.js";
 
 /** Milliseconds before a crashed thread is replaced, so that one that cannot live does not eat the processor. */
 const REPLACE_AFTER_MS = 100;
@@ -33,6 +34,7 @@ export function startThread(settings: WorkerSettings): Worker {
 export interface WorkerThreadOptions {
   readonly settings: WorkerSettings;
   readonly log: Logger;
+  readonly zones: ZoneSource;
   /** Starts the worker thread. */
   readonly start: (settings: WorkerSettings) => Worker;
   /** Wakes the thread where it blocks in the native part; absent: its event loop sees messages by itself. */
@@ -41,11 +43,13 @@ export interface WorkerThreadOptions {
   onReplaced(thread: WorkerThread): void;
 }
 
-type ListenAnswer = Exclude<FromWorker, { readonly kind: "defect" }>;
+type ListenAnswer = Extract<FromWorker, { readonly number: number }>;
 
 /** One thread that answers queries, and the one that takes its place if it crashes. */
 export class WorkerThread {
   readonly settings: WorkerSettings;
+  /** Brings zones to it. */
+  readonly zones: ZoneFeed;
   private worker: Worker;
   private isEnding = false;
   private orders = 0;
@@ -53,6 +57,7 @@ export class WorkerThread {
 
   constructor(private readonly options: WorkerThreadOptions) {
     this.settings = options.settings;
+    this.zones = new ZoneFeed((message) => this.post(message), options.zones);
     this.worker = this.start();
   }
 
@@ -63,7 +68,7 @@ export class WorkerThread {
   }
 
   /**
-   * Has the thread listen on `sockets` and on nothing else.
+   * Has the thread listen on `sockets` and on nothing else, once it has all zones.
    *
    * @returns the real addresses, in the order of `sockets`
    * @throws UserError, nothing changed, if one cannot be opened or the thread ends
@@ -85,7 +90,7 @@ export class WorkerThread {
         if (answer.kind === "listening") resolve(answer.addresses);
         else reject(new UserError(answer.message, answer.code));
       });
-      this.post({ kind: "listen", number, sockets });
+      this.zones.postBehind({ kind: "listen", number, sockets });
     });
   }
 
@@ -114,6 +119,7 @@ export class WorkerThread {
     const worker = start(settings);
     worker.on("message", (message: FromWorker) => {
       if (message.kind === "defect") log.error(message.defect, "query failed");
+      else if (message.kind === "zones-taken") this.zones.taken();
       else this.waiting.get(message.number)?.(message);
     });
     worker.on("error", (error) => log.error({ worker: index, error: messageOf(error) }, "worker failed"));
@@ -128,6 +134,8 @@ export class WorkerThread {
   private replace(): void {
     if (this.isEnding) return;
     this.worker = this.start();
+    this.zones.restart();
+    this.zones.load(this.options.zones.names());
     this.options.onReplaced(this);
   }
 }

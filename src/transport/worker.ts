@@ -1,7 +1,7 @@
 /** A thread that answers queries over UDP, or over TCP: sockets and a table, and messages that say what is to be in them. */
 import { parentPort, workerData } from "node:worker_threads";
-import { unpackNodes } from "../answers/codec.js";
 import { AnswerTable } from "../answers/table.js";
+import { applyTableMessage } from "../answers/table-messages.js";
 import { systemClock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Listening } from "../lib/listening.js";
@@ -30,7 +30,6 @@ const batchServer = settings.alarm === undefined ? undefined : startBatchServer(
 let tcpLimits: TcpLimits = DEFAULT_TCP_LIMITS;
 
 let open: ReadonlyMap<string, Listening> = new Map();
-let nextTable = new AnswerTable();
 
 function startBatchServer(alarm: number): BatchServer {
   const { transport, reason } = loadBatch();
@@ -96,17 +95,12 @@ async function stop(graceMs: number): Promise<void> {
 
 async function handleMessage(message: ToWorker): Promise<void> {
   switch (message.kind) {
-    case "begin":
-      nextTable = new AnswerTable();
-      return;
     case "zones":
-      for (const zone of message.zones) nextTable.addZone(zone);
+      for (const zone of message.messages) applyTableMessage(state.table, zone);
+      post({ kind: "zones-taken" });
       return;
-    case "commit":
-      state.table = nextTable;
-      return;
-    case "update":
-      state.table.update({ zone: message.zone, serial: message.serial, nodes: unpackNodes(message.nodes) });
+    case "table":
+      applyTableMessage(state.table, message.message);
       return;
     case "policy":
       state.policy = createPolicy(message.policy.policy, systemClock, Math.random);

@@ -1,19 +1,12 @@
-import type { EndpointConfig, Position, ZoneConfig } from "../config/config.js";
+import type { Position, ZoneConfig } from "../config/config.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import { addressOctets } from "../wire/address.js";
 import { HEADER_OCTETS, MAX_NAME_OCTETS, MAX_TCP_MESSAGE_OCTETS, TYPE, typeText } from "../wire/constants.js";
-import {
-  formatName,
-  isWithin,
-  lowerName,
-  type Name,
-  nameOctets,
-  parentName,
-  parseName,
-  prependLabels,
-} from "../wire/name.js";
+import { formatName, isWithin, lowerName, type Name, nameOctets, parseName } from "../wire/name.js";
 import { embeddedNames } from "../wire/rdata.js";
 import { latin1 } from "../wire/rdata-text.js";
+import { createZoneEndpoint, ownedNames } from "./endpoint.js";
+import { cutAbove } from "./existing-names.js";
 import { parseRecords } from "./records.js";
 import type { RRset, Zone, ZoneEndpoint } from "./zone.js";
 
@@ -54,8 +47,8 @@ export function buildZone(config: ZoneConfig): BuiltZone {
 
   addNameservers(config, apex, entries, report);
   const nameservers = new Set([...entries.values()].map(({ name }) => name).filter((name) => name !== apex));
-  const endpoints = config.endpoints.map((endpoint) => zoneEndpoint(endpoint, apex));
-  const reserved = reservedNames(config.endpoints, endpoints);
+  const endpoints = config.endpoints.map((endpoint) => createZoneEndpoint(endpoint, apex));
+  const reserved = reservedNames(endpoints);
 
   if (config.records !== undefined) {
     const parsed = parseRecords(config.records.text, {
@@ -118,13 +111,13 @@ export function buildZone(config: ZoneConfig): BuiltZone {
   const cuts = new Set(
     [...entries.values()].filter((entry) => entry.type === TYPE.NS && entry.name !== apex).map((entry) => entry.name),
   );
-  checkCuts(entries, cuts, config.endpoints, endpoints, report);
+  checkCuts(entries, cuts, endpoints, report);
   if (problems.some((problem) => problem.severity !== "warning")) return { problems };
 
-  const records = collect(entries);
   return {
     problems,
     zone: {
+      config,
       name: apex,
       soa: {
         primary: parseName(config.nameservers[0]?.name ?? "@", apex),
@@ -134,10 +127,9 @@ export function buildZone(config: ZoneConfig): BuiltZone {
         expire: config.soa.expire,
         negativeTtl: config.soa.negativeTtl,
       },
-      records,
+      records: collect(entries),
       endpoints,
       cuts,
-      names: existingNames(apex, records, endpoints, cuts),
     },
   };
 }
@@ -209,33 +201,15 @@ function addNameservers(config: ZoneConfig, apex: Name, entries: Map<string, Ent
   }
 }
 
-function zoneEndpoint(config: EndpointConfig, apex: Name): ZoneEndpoint {
-  const name = lowerName(parseName(config.name, apex));
-  return {
-    fqdn: config.fqdn,
-    name,
-    serviceName: prependLabels(["_https", "_tcp"], name),
-    ...(config.statusRecord ? { statusName: prependLabels(["_status"], name) } : {}),
-    port: config.port,
-    ttl: config.ttl,
-    targets: config.targets.map((target) => ({ id: target.id, name: prependLabels([target.id], name) })),
-    ...(config.maxAnswers === undefined ? {} : { maxAnswers: config.maxAnswers }),
-  };
-}
-
 /** Owner and type of everything that follows health → how to name it in a message. */
-function reservedNames(configs: readonly EndpointConfig[], endpoints: readonly ZoneEndpoint[]): Map<string, string> {
+function reservedNames(endpoints: readonly ZoneEndpoint[]): Map<string, string> {
   const reserved = new Map<string, string>();
-  endpoints.forEach((endpoint, index) => {
-    const label = `the endpoint "${configs[index]?.name}"`;
-    const claim = (name: Name, ...types: number[]): void => {
+  for (const endpoint of endpoints) {
+    const label = `the endpoint "${endpoint.config.name}"`;
+    for (const { name, types } of ownedNames(endpoint)) {
       for (const type of types) reserved.set(`${name} ${type}`, label);
-    };
-    claim(endpoint.name, TYPE.A, TYPE.AAAA);
-    claim(endpoint.serviceName, TYPE.SRV);
-    if (endpoint.statusName !== undefined) claim(endpoint.statusName, TYPE.TXT);
-    for (const target of endpoint.targets) claim(target.name, TYPE.A, TYPE.AAAA);
-  });
+    }
+  }
   return reserved;
 }
 
@@ -297,7 +271,6 @@ function groupByOwner(entries: ReadonlyMap<string, Entry>): Map<Name, Entry[]> {
 function checkCuts(
   entries: ReadonlyMap<string, Entry>,
   cuts: ReadonlySet<Name>,
-  configs: readonly EndpointConfig[],
   endpoints: readonly ZoneEndpoint[],
   report: Report,
 ): void {
@@ -330,27 +303,17 @@ function checkCuts(
       "Put it into the child zone, or remove the NS records.",
     );
   }
-  endpoints.forEach((endpoint, index) => {
-    const position = configs[index]?.position;
+  for (const endpoint of endpoints) {
     const cut = cutAbove(endpoint.name, cuts);
-    if (cut !== undefined && position !== undefined) {
+    if (cut !== undefined) {
       report(
-        position,
+        endpoint.config.position,
         "ENDPOINT_BELOW_DELEGATION",
         `the endpoint ${endpoint.fqdn} lies in ${formatName(cut)}, which is delegated to other servers`,
         "Move the endpoint, or remove the NS records.",
       );
     }
-  });
-}
-
-/** The cut at or above `name`, if there is one. */
-export function cutAbove(name: Name, cuts: ReadonlySet<Name>): Name | undefined {
-  let found: Name | undefined;
-  for (let at: Name | undefined = name; at !== undefined; at = parentName(at)) {
-    if (cuts.has(at)) found = at;
   }
-  return found;
 }
 
 function collect(entries: ReadonlyMap<string, Entry>): Map<Name, Map<number, RRset>> {
@@ -361,26 +324,4 @@ function collect(entries: ReadonlyMap<string, Entry>): Map<Name, Map<number, RRs
     records.set(name, types);
   }
   return records;
-}
-
-function existingNames(
-  apex: Name,
-  records: ReadonlyMap<Name, unknown>,
-  endpoints: readonly ZoneEndpoint[],
-  cuts: ReadonlySet<Name>,
-): Set<Name> {
-  const names = new Set<Name>([apex]);
-  const add = (owner: Name): void => {
-    const cut = cutAbove(owner, cuts);
-    for (let at: Name | undefined = cut ?? owner; at !== undefined && !names.has(at); at = parentName(at))
-      names.add(at);
-  };
-  for (const owner of records.keys()) add(owner);
-  for (const endpoint of endpoints) {
-    add(endpoint.name);
-    add(endpoint.serviceName);
-    if (endpoint.statusName !== undefined) add(endpoint.statusName);
-    for (const target of endpoint.targets) add(target.name);
-  }
-  return names;
 }

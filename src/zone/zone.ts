@@ -1,3 +1,4 @@
+import type { EndpointConfig, ZoneConfig } from "../config/config.js";
 import type { Name } from "../wire/name.js";
 
 /** All records of one name and type: one TTL, no two equal (RFC 2181 §5). */
@@ -9,7 +10,7 @@ export interface RRset {
   readonly ttl: number;
   /** Uncompressed wire form of each record's data; never empty. */
   readonly rdatas: readonly Uint8Array[];
-  /** How many of the records one answer holds, in turns; absent = all. */
+  /** How many of the records one answer holds: neighbours, the first of which changes in turn; absent = all. */
   readonly atMost?: number;
 }
 
@@ -36,8 +37,10 @@ export interface ZoneTarget {
   readonly name: Name;
 }
 
-/** A name whose addresses follow health. */
+/** A name whose addresses follow health: its configuration, and the names that come of it. */
 export interface ZoneEndpoint {
+  /** Port, TTL, targets with their addresses, policies. At run time the targets may be others than in the file. */
+  readonly config: EndpointConfig;
   /** The identity of the endpoint everywhere: lower case, without the trailing dot. */
   readonly fqdn: string;
   /** Lower case. */
@@ -46,18 +49,15 @@ export interface ZoneEndpoint {
   readonly serviceName: Name;
   /** `_status.<endpoint>`, if it is published. */
   readonly statusName?: Name;
-  readonly port: number;
-  /** Seconds, of all that follows health. */
-  readonly ttl: number;
+  /** In the order of `config.targets`. */
   readonly targets: readonly ZoneTarget[];
-  /** At most this many addresses in one answer; absent = all. */
-  readonly maxAnswers?: number;
 }
 
 /**
- * A zone as configured: an immutable value. What follows health is named here, and filled in by `answers/`.
+ * A zone as configured: an immutable value. What follows health and run-time target sets is filled in by `LiveZone`.
  */
 export interface Zone {
+  readonly config: ZoneConfig;
   /** Apex, lower case. */
   readonly name: Name;
   readonly soa: ZoneSoa;
@@ -66,10 +66,4 @@ export interface Zone {
   readonly endpoints: readonly ZoneEndpoint[];
   /** Owners of child delegations, lower case. */
   readonly cuts: ReadonlySet<Name>;
-  /**
-   * Every name that exists and is not hidden below a cut, lower case: owners of records, names that follow health, and
-   * the empty non-terminals between them and the apex (RFC 4592 §2.2.2). Fixed for the life of the value, so that a
-   * configured name is never NXDOMAIN.
-   */
-  readonly names: ReadonlySet<Name>;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { ANSWER } from "../../src/answers/codec.js";
 import { LookupName } from "../../src/answers/lookup-name.js";
-import { ANSWER } from "../../src/answers/table.js";
 import { nameOctets, parseName } from "../../src/wire/name.js";
 import { NO_WORDS } from "../../src/wire/words.js";
 import { encodeQuery, parseMessage } from "../support/dns-message.js";

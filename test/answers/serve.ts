@@ -1,6 +1,6 @@
-import type { ZoneUpdate } from "../../src/answers/answer.js";
 import { AnswerTable } from "../../src/answers/table.js";
-import { type PublishedZone, publishZone } from "../../src/answers/zone-compiler.js";
+import { applyTableMessage, changeMessage, type TableMessage, zoneMessage } from "../../src/answers/table-messages.js";
+import { ZoneCompiler } from "../../src/answers/zone-compiler.js";
 import type { EndpointConfig, Position, ZoneConfig } from "../../src/config/config.js";
 import type { Answerable } from "../../src/health/answerable.js";
 import { formatProblem, type Problem } from "../../src/lib/errors.js";
@@ -9,7 +9,9 @@ import { createQueryCounters, TRANSPORT, type TransportName } from "../../src/qu
 import type { QueryPolicy } from "../../src/query/policy.js";
 import { createResponder, type Respond, type ResponderState } from "../../src/query/respond.js";
 import { buildZone } from "../../src/zone/build.js";
-import type { Zone } from "../../src/zone/zone.js";
+import { createZoneEndpoint } from "../../src/zone/endpoint.js";
+import { LiveZone, type ZoneChange } from "../../src/zone/live-zone.js";
+import type { Zone, ZoneEndpoint } from "../../src/zone/zone.js";
 import { type DnsMessage, type DnsQuestion, encodeQuery, parseMessage } from "../support/dns-message.js";
 
 /** A zone as briefly as a test can put it. */
@@ -87,15 +89,25 @@ export function answering(targets: Readonly<Record<string, readonly string[]>>):
   return { mode: addresses.length > 0 ? "healthy" : "none", addresses, upTargets: Object.keys(targets).length };
 }
 
+/** The message that carries a change that the live zone of `compiler` has made. */
+export function messageOf(compiler: ZoneCompiler, change: ZoneChange): TableMessage {
+  compiler.touch(change);
+  const update = compiler.takeUpdate();
+  return "removed" in update ? changeMessage(update) : zoneMessage(update);
+}
+
 /** A zone served in this process, no socket in between. */
 export interface ServedZone {
   readonly zone: Zone;
-  readonly published: PublishedZone;
+  readonly live: LiveZone;
+  readonly compiler: ZoneCompiler;
   readonly table: AnswerTable;
   readonly state: ResponderState;
   readonly respond: Respond;
-  /** Lets an endpoint, by its name in the sketch, answer these targets from now on. */
-  setAnswer(endpoint: string, targets: Readonly<Record<string, readonly string[]>>): ZoneUpdate | undefined;
+  /** Lets an endpoint, by its name in the sketch, answer these of its targets from now on. */
+  setAnswer(endpoint: string, targets: Readonly<Record<string, readonly string[]>>): ZoneChange | undefined;
+  /** Gives an endpoint these targets and no others, all answered. */
+  setTargets(endpoint: string, targets: Readonly<Record<string, readonly string[]>>): ZoneChange | undefined;
   /** Asks over UDP, or what `transport` says, from 127.0.0.1 or another address. @throws Error if there is no reply */
   ask(question: DnsQuestion, transport?: TransportName, from?: string): DnsMessage;
   /** Sends octets; undefined if there is no reply. */
@@ -109,9 +121,10 @@ export function serveSketch(sketch: ZoneSketch, serial = SERIAL): ServedZone {
   const everything = new Map(
     config.endpoints.map(({ fqdn, name }) => [fqdn, answering((sketch.up ?? sketch.endpoints)?.[name] ?? {})] as const),
   );
-  const published = publishZone(zone, everything, serial * 1000);
+  const live = new LiveZone(zone, everything, serial * 1000);
+  const compiler = new ZoneCompiler(live);
   const table = new AnswerTable();
-  table.addZone(published.compile());
+  applyTableMessage(table, zoneMessage(compiler.compile()));
   const state: ResponderState = { table, ready: true, ...(sketch.policy && { policy: sketch.policy }) };
   const respond = createResponder(state, createQueryCounters());
   const reply = new Uint8Array(65_536);
@@ -120,20 +133,31 @@ export function serveSketch(sketch: ZoneSketch, serial = SERIAL): ServedZone {
     const length = respond(bytes, 0, bytes.length, reply, 0, TRANSPORT[transport], clientAt(from));
     return length === 0 ? undefined : Buffer.from(reply.subarray(0, length));
   };
+  const change = (endpoint: ZoneEndpoint, answers: Answerable): ZoneChange | undefined => {
+    now += 1000;
+    const changed = live.setEndpoint(endpoint, answers, now);
+    if (changed !== undefined) applyTableMessage(table, messageOf(compiler, changed));
+    return changed;
+  };
+  const endpointOf = (name: string): ZoneEndpoint => {
+    const fqdn = config.endpoints.find((endpoint) => endpoint.name === name)?.fqdn ?? "";
+    const endpoint = live.endpoint(fqdn);
+    if (endpoint === undefined) throw new Error(`no endpoint ${name}`);
+    return endpoint;
+  };
   return {
     zone,
-    published,
+    live,
+    compiler,
     table,
     state,
     respond,
-    setAnswer(endpoint, targets) {
-      const index = config.endpoints.findIndex(({ name }) => name === endpoint);
-      const value = zone.endpoints[index];
-      if (value === undefined) throw new Error(`no endpoint ${endpoint}`);
-      now += 1000;
-      const update = published.update(value, answering(targets), now);
-      if (update !== undefined) table.update(update);
-      return update;
+    setAnswer: (name, targets) => change(endpointOf(name), answering(targets)),
+    setTargets(name, targets) {
+      const { config } = endpointOf(name);
+      const { position } = config;
+      const own = Object.entries(targets).map(([id, addresses]) => ({ position, id, addresses }));
+      return change(createZoneEndpoint({ ...config, targets: own }, zone.name), answering(targets));
     },
     ask(question, transport, from) {
       const bytes = askRaw(encodeQuery(question), transport, from);

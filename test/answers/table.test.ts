@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { LookupName } from "../../src/answers/lookup-name.js";
 import { AnswerTable } from "../../src/answers/table.js";
+import { applyTableMessage, zoneMessage } from "../../src/answers/table-messages.js";
 import { TYPE } from "../../src/wire/constants.js";
-import { nameOctets, parseName } from "../../src/wire/name.js";
-import { NO_WORDS } from "../../src/wire/words.js";
-import { serveSketch } from "./serve.js";
+import { parseName } from "../../src/wire/name.js";
+import { answerTo, lookupName } from "./read-table.js";
+import { messageOf, type ServedZone, serveSketch } from "./serve.js";
 
 const THREE = { cp1: ["192.0.2.11"], cp2: ["192.0.2.12"], cp3: ["192.0.2.13", "2001:db8::13"] };
 
@@ -13,21 +13,6 @@ function addresses(served: ReturnType<typeof serveSketch>, name: string, type = 
     .ask({ name: `${name}.k8s.example.test`, type })
     .answers.map(({ rdata }) => rdata)
     .sort();
-}
-
-function lookupName(text: string): LookupName {
-  const octets = nameOctets(parseName(text));
-  const name = new LookupName();
-  name.read(octets, NO_WORDS, 0, octets.length);
-  return name;
-}
-
-/** Octets of memory that a table holds. */
-function memoryOf(table: AnswerTable): number {
-  return Object.values(table).reduce(
-    (sum: number, field) => sum + (ArrayBuffer.isView(field) ? field.byteLength : 0),
-    0,
-  );
 }
 
 describe("an update", () => {
@@ -72,14 +57,61 @@ describe("an update", () => {
     expect(served.setAnswer("api", { cp1: THREE.cp1 })).toBeUndefined();
   });
 
-  test("of a zone or name that the table lacks is passed over", () => {
+  test("of a zone that the table lacks is passed over", () => {
     const served = serveSketch({ endpoints: { api: THREE } });
     const stranger = serveSketch({ zone: "other.test", endpoints: { api: THREE } });
-    const update = stranger.setAnswer("api", { cp1: THREE.cp1 });
-    if (update === undefined) throw new Error("no update");
-    served.table.update(update);
-    served.table.update({ ...update, zone: served.zone.name });
+    const change = stranger.setAnswer("api", { cp1: THREE.cp1 });
+    if (change === undefined) throw new Error("no change");
+    applyTableMessage(served.table, messageOf(stranger.compiler, change));
     expect(addresses(served, "api")).toEqual(["192.0.2.11", "192.0.2.12", "192.0.2.13"]);
+    expect(answerTo(served.table, parseName("api.other.test."), TYPE.A)).toBeUndefined();
+  });
+});
+
+describe("a target set that changes", () => {
+  const rcode = (served: ServedZone, name: string) => served.ask({ name: `${name}.k8s.example.test` }).rcode;
+
+  test("lets names appear and disappear", () => {
+    const served = serveSketch({ endpoints: { api: THREE }, records: "late 60 IN CNAME cp4.api\n" });
+    expect(rcode(served, "cp4.api")).toBe("NXDOMAIN");
+    expect(rcode(served, "late")).toBe("NXDOMAIN");
+    served.setTargets("api", { cp3: THREE.cp3, cp4: ["192.0.2.14"] });
+    expect(addresses(served, "api")).toEqual(["192.0.2.13", "192.0.2.14"]);
+    expect(addresses(served, "late")).toEqual(["192.0.2.14", "cp4.api.k8s.example.test."]);
+    expect(rcode(served, "cp1.api")).toBe("NXDOMAIN");
+    expect(rcode(served, "x.cp4.api")).toBe("NXDOMAIN");
+    expect(addresses(served, "_https._tcp.api", "SRV")).toEqual([
+      "0 0 6443 cp3.api.k8s.example.test.",
+      "0 0 6443 cp4.api.k8s.example.test.",
+    ]);
+    served.setTargets("api", { cp1: THREE.cp1 });
+    expect(rcode(served, "late")).toBe("NXDOMAIN");
+    expect(rcode(served, "cp4.api")).toBe("NXDOMAIN");
+    expect(addresses(served, "cp1.api")).toEqual(["192.0.2.11"]);
+  });
+
+  test("uncovers a wildcard and hides it again", () => {
+    const served = serveSketch({ endpoints: { api: THREE }, records: "*.api 60 IN TXT wild\n" });
+    expect(addresses(served, "cp1.api", "TXT")).toEqual([]);
+    served.setTargets("api", {});
+    expect(addresses(served, "cp1.api", "TXT")).toEqual(['"wild"']);
+    served.setTargets("api", THREE);
+    expect(addresses(served, "cp1.api", "TXT")).toEqual([]);
+  });
+
+  test("of 10,000 changes with names that never were before leaves memory where a few have brought it", () => {
+    const served = serveSketch({ endpoints: { api: THREE } });
+    let settled = 0;
+    for (let round = 0; round < 10_000; round += 1) {
+      const count = (round * 7919) % 6;
+      const targets = Array.from({ length: count }, (_, i) => [
+        `t${round}-${"x".repeat((round * 31 + i) % 50)}y${i}`,
+        [`192.0.2.${i}`],
+      ]);
+      served.setTargets("api", Object.fromEntries(targets));
+      if (round === 500) settled = served.table.memoryOctets;
+    }
+    expect(served.table.memoryOctets).toBe(settled);
   });
 });
 
@@ -98,7 +130,7 @@ test("10,000 updates of changing size leave the memory of a table where a few ha
     const count = ((round * 7919) % 6) + 1;
     const endpoint = round % 3 === 0 ? "db" : "api";
     served.setAnswer(endpoint, Object.fromEntries(Object.entries(everyone).slice(0, count)));
-    if (round === 500) settled = memoryOf(served.table);
+    if (round === 500) settled = served.table.memoryOctets;
     if (round % 97 === 0) {
       const name = endpoint === "db" ? `x${round}.wild` : "www";
       const { answers } = served.ask({ name: `${name}.k8s.example.test`, edns: {} });
@@ -106,10 +138,10 @@ test("10,000 updates of changing size leave the memory of a table where a few ha
       expect(new Set(answers.map(({ rdata }) => rdata)).size).toBe(count + 1);
     }
   }
-  expect(memoryOf(served.table)).toBe(settled);
+  expect(served.table.memoryOctets).toBe(settled);
 });
 
-test("answers that outgrew their place are moved together, and all still stand", () => {
+test("the places of answers that outgrew them are used again, and all still stand", () => {
   const names = Array.from({ length: 8 }, (_, i) => `ep${i}`);
   const targets = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`t${i}`, [`198.51.100.${i + 1}`]]));
   const served = serveSketch({ endpoints: Object.fromEntries(names.map((name) => [name, targets])), up: {} });
@@ -123,7 +155,7 @@ test("answers that outgrew their place are moved together, and all still stand",
     expect(served.ask({ name: `_https._tcp.${name}.k8s.example.test`, type: "SRV" }, "tcp").answers).toHaveLength(50);
   }
   // Left where they were, they would take 25 times the octets in use.
-  expect(served.table.octets.length).toBeLessThanOrEqual(1 << 17);
+  expect(served.table.octets.length).toBeLessThanOrEqual(1 << 18);
 });
 
 describe("several zones", () => {
@@ -131,10 +163,9 @@ describe("several zones", () => {
   const zones = Array.from({ length: 100 }, (_, i) =>
     serveSketch({ zone: `z${i}.test`, endpoints: { api: { cp1: [`192.0.2.${i}`] } } }),
   );
-  for (const { published } of zones) table.addZone(published.compile());
+  for (const { compiler } of zones) applyTableMessage(table, zoneMessage(compiler.compile()));
 
   test("each answers its own names", () => {
-    expect(table.zoneCount).toBe(100);
     for (let i = 0; i < zones.length; i += 1) {
       expect(table.find(lookupName(`API.z${i}.test.`), TYPE.A)).toBe(true);
     }
@@ -151,5 +182,59 @@ describe("several zones", () => {
     ]) {
       expect(table.find(lookupName(text), TYPE.A)).toBe(true);
     }
+  });
+
+  test("one is replaced, removed and added while all others stay as they are", () => {
+    const answers = () => zones.map((_, i) => answerTo(table, parseName(`api.z${i}.test.`), TYPE.A));
+    const before = answers();
+    const others = () => answers().filter((_, i) => i !== 7);
+    const other = serveSketch({ zone: "z7.test", endpoints: { db: { cp1: ["198.51.100.7"], cp2: ["198.51.100.8"] } } });
+    applyTableMessage(table, zoneMessage(other.compiler.compile()));
+    expect(answerTo(table, parseName("db.z7.test."), TYPE.A)?.answerCount).toBe(2);
+    expect(answerTo(table, parseName("api.z7.test."), TYPE.A)?.answerCount).toBe(0);
+    expect(others()).toEqual(before.filter((_, i) => i !== 7));
+    applyTableMessage(table, { kind: "zone-removed", zone: parseName("z7.test.") });
+    applyTableMessage(table, { kind: "zone-removed", zone: parseName("z7.test.") });
+    expect(answers()[7]).toBeUndefined();
+    expect(others()).toEqual(before.filter((_, i) => i !== 7));
+    const original = zones[7];
+    if (original !== undefined) applyTableMessage(table, zoneMessage(original.compiler.compile()));
+    expect(answers()).toEqual(before);
+  });
+
+  test("however often they come and go, in whatever size, memory stays", () => {
+    const memory: number[] = [];
+    for (let round = 0; round < 2_000; round += 1) {
+      const i = (round * 7919) % 20;
+      const targets = Object.fromEntries(
+        Array.from({ length: (round % 9) + 1 }, (_, t) => [`cp${t}`, [`192.0.2.${t}`]]),
+      );
+      const zone = parseName(`churn${i}.test.`);
+      if (round % 3 === 0) applyTableMessage(table, { kind: "zone-removed", zone });
+      else
+        applyTableMessage(
+          table,
+          zoneMessage(serveSketch({ zone: `churn${i}.test`, endpoints: { api: targets } }).compiler.compile()),
+        );
+      memory.push(table.memoryOctets);
+    }
+    expect(memory.at(-1)).toBe(memory[200]);
+  });
+
+  test.each([
+    ["the outer one first", ["outer", "inner"]],
+    ["the inner one first", ["inner", "outer"]],
+  ] as const)("of two that lie in each other the inner one answers: %s", (_, order) => {
+    const nested = {
+      outer: serveSketch({ zone: "nest.test", records: "in 60 IN A 192.0.2.1\nx.in 60 IN A 192.0.2.1\n" }),
+      inner: serveSketch({ zone: "in.nest.test", endpoints: { "@": { x: ["192.0.2.2"] } } }),
+    };
+    const both = new AnswerTable();
+    for (const name of order) applyTableMessage(both, zoneMessage(nested[name].compiler.compile()));
+    const last = () =>
+      ["in.nest.test.", "x.in.nest.test."].map((name) => answerTo(both, parseName(name), TYPE.A)?.body.at(-1));
+    expect(last()).toEqual([2, 2]);
+    applyTableMessage(both, { kind: "zone-removed", zone: parseName("in.nest.test.") });
+    expect(last()).toEqual([1, 1]);
   });
 });

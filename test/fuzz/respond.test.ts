@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ANSWER, type AnswerTable } from "../../src/answers/table.js";
+import { ANSWER } from "../../src/answers/codec.js";
+import type { AnswerTable } from "../../src/answers/table.js";
 import { clientAt } from "../../src/query/client.js";
 import { TRANSPORT } from "../../src/query/counters.js";
 import { createBuffers } from "../../src/transport/batch/buffers.js";

@@ -4,6 +4,7 @@ import type { Snapshot, Transition } from "../../src/health/health.js";
 import { Changes } from "../../src/server/changes.js";
 import type { ServedEndpoint, ServedEndpoints } from "../../src/server/endpoints.js";
 import { type ServerEvent, ServerEvents, type Subscriber } from "../../src/server/events.js";
+import type { ZoneChange } from "../../src/zone/live-zone.js";
 import { createFakeClock } from "../support/fake-clock.js";
 
 const FQDN = "api.k8s.example.com";
@@ -16,14 +17,16 @@ function setUp(changes: { readonly update: boolean; readonly mode: boolean }) {
   // What Changes reads of an endpoint is its answerable addresses.
   const endpoint = { answerable: after } as unknown as ServedEndpoint;
   const followed: string[] = [];
+  const events = new ServerEvents(createFakeClock(), pino({ level: "silent" }));
   const served = {
     endpoints: new Map([[FQDN, endpoint]]),
     follow(fqdn: string) {
       followed.push(fqdn);
-      return { endpoint, before, ...(changes.update ? { update: {} } : {}) };
+      const change = { zone: "" } as unknown as ZoneChange;
+      if (changes.update) events.publish({ type: "zone-changed", change });
+      return { endpoint, before, ...(changes.update ? { change } : {}) };
     },
   } as unknown as ServedEndpoints;
-  const events = new ServerEvents(createFakeClock(), pino({ level: "silent" }));
   const seen: string[] = [];
   const note = (event: ServerEvent): void => void seen.push(event.type);
   const types = [

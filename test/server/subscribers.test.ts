@@ -237,10 +237,10 @@ test("a certificate that ends soon is told of once, and again when its target ha
   stream.publish(soon);
   stream.publish(soon);
   expect(warnings).toEqual([30]);
-  stream.publish({ type: "zones-replaced", config, zones: [] });
+  stream.publish({ type: "zones-replaced", config });
   stream.publish(soon);
   expect(warnings).toEqual([30]);
-  stream.publish({ type: "zones-replaced", config: { ...config, zones: [] }, zones: [] });
+  stream.publish({ type: "zones-replaced", config: { ...config, zones: [] } });
   stream.publish(soon);
   expect(warnings).toEqual([30, 30]);
 });

@@ -1,10 +1,11 @@
 import type { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { publishZone } from "../../src/answers/zone-compiler.js";
+import { CompiledZones } from "../../src/answers/compiled-zones.js";
 import { createLogger } from "../../src/lib/logger.js";
 import { loadBatch } from "../../src/transport/batch/load.js";
 import { WorkerPool } from "../../src/transport/worker-pool.js";
 import { startThread } from "../../src/transport/worker-thread.js";
+import { LiveZone } from "../../src/zone/live-zone.js";
 import { answering as answers, sketchZone } from "../answers/serve.js";
 import { ask, askForAddresses } from "../support/dns-client.js";
 import { loadServer } from "../support/load.js";
@@ -26,7 +27,8 @@ const TRANSPORTS = [
 
 interface Started {
   readonly answering: WorkerPool;
-  readonly published: ReturnType<typeof publishZone>;
+  readonly live: LiveZone;
+  readonly tables: CompiledZones;
   /** The newest thread of each index. */
   readonly threads: Worker[];
   readonly port: number;
@@ -39,13 +41,15 @@ async function start(
   wantedPort?: number,
   isShared = false,
 ): Promise<Started> {
-  const published = publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now());
+  const live = new LiveZone(zone, new Map([[NAME, answers(THREE)]]), Date.now());
+  const tables = new CompiledZones();
+  tables.add(live);
   const threads: Worker[] = [];
   const answering = new WorkerPool({
     workers,
     batch,
     log: createLogger({ level: "silent" }),
-    currentZones: () => [published.compile()],
+    zones: tables,
     startThread(settings) {
       const worker = startThread(settings);
       threads[settings.index] = worker;
@@ -61,11 +65,11 @@ async function start(
     isStopped = true;
     return leave(...args);
   };
-  answering.load([published.compile()]);
+  answering.loadZones([zone.name]);
   answering.setReady();
   const port = wantedPort ?? (await freePort(address));
   await answering.listen([{ address, port }], { isShared });
-  return { answering, published, threads, port };
+  return { answering, live, tables, threads, port };
 }
 
 describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
@@ -80,10 +84,11 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
   });
 
   test.skipIf(skip)("a change of health reaches every thread", async () => {
-    const { answering, published, port } = await start(batch, 3);
+    const { answering, live, tables, port } = await start(batch, 3);
     const endpoint = zone.endpoints[0];
-    const update = endpoint && published.update(endpoint, answers(TWO), Date.now());
-    if (update !== undefined) answering.update(update);
+    const change = endpoint && live.setEndpoint(endpoint, answers(TWO), Date.now());
+    if (change !== undefined) tables.change(change);
+    for (const message of tables.takeChanges()) answering.changeZone(message);
     await waitUntil(async () => (await askForAddresses({ server: "127.0.0.1", port, name: NAME })).length === 2, {
       describe: "two addresses",
     });
@@ -143,14 +148,16 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
   });
 
   test.skipIf(skip)("is silent until it is ready", async () => {
+    const tables = new CompiledZones();
+    tables.add(new LiveZone(zone, new Map([[NAME, answers(THREE)]]), Date.now()));
     const answering = new WorkerPool({
       workers: 1,
       batch,
       log: createLogger({ level: "silent" }),
-      currentZones: () => [],
+      zones: tables,
     });
     onTestFinished(() => answering.stop(0));
-    answering.load([publishZone(zone, new Map([[NAME, answers(THREE)]]), Date.now()).compile()]);
+    answering.loadZones([zone.name]);
     const port = await freePort();
     await answering.listen([{ address: "127.0.0.1", port }]);
     await expect(ask({ server: "127.0.0.1", port, name: NAME, timeoutMs: 300 })).rejects.toThrow("did not answer");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { formatName, parseName } from "../../src/wire/name.js";
 import { buildZone } from "../../src/zone/build.js";
+import { LiveZone } from "../../src/zone/live-zone.js";
 import { RECORDS_LINE, sketchZone, type ZoneSketch, zoneConfig } from "../answers/serve.js";
 
 const ENDPOINTS = { api: { cp1: ["192.0.2.11"], cp2: ["192.0.2.12"] } };
@@ -143,7 +144,9 @@ describe("the value", () => {
       "a.b.c 5 IN A 192.0.2.1\nA.b.c 5 IN A 192.0.2.2\nchild 5 IN NS ns.deep.child\nns.deep.child 5 IN A 192.0.2.3\n*.w 5 IN TXT x\n",
     endpoints: ENDPOINTS,
   });
-  const texts = [...zone.names].map((name) => formatName(name).replace(/\.?k8s\.example\.test\.$/, "")).sort();
+  const texts = [...new LiveZone(zone, new Map(), 0).names()]
+    .map((name) => formatName(name).replace(/\.?k8s\.example\.test\.$/, ""))
+    .sort();
 
   test("names what exists: owners, what follows health, empty non-terminals; nothing below a cut", () => {
     expect(texts).toEqual(
@@ -190,7 +193,7 @@ describe("the value", () => {
 
   test("can have an endpoint at the apex", () => {
     const apex = sketchZone({ endpoints: { "@": { cp1: ["192.0.2.1"] } } });
-    expect([...apex.names].map(formatName).sort()).toEqual([
+    expect([...new LiveZone(apex, new Map(), 0).names()].map(formatName).sort()).toEqual([
       "_https._tcp.k8s.example.test.",
       "_tcp.k8s.example.test.",
       "cp1.k8s.example.test.",
