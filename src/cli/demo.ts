@@ -29,6 +29,9 @@ import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { createLogger } from "../lib/logger.js";
 import { type CommandContext, EXIT } from "./exit.js";
 
+/** Queries until the first answer is there, each with its own timeout; the demo goes on without it all the same. */
+const FIRST_TRIES = 5;
+
 /** How often the name is asked and the screen drawn, milliseconds: the precision of the times shown. */
 const ASK_EVERY_MS = 50;
 
@@ -234,6 +237,11 @@ async function play(
     else await apiserver.setReady(false);
   };
 
+  // Changes are told against the first answer, so that comes before anybody is asked to look. A thread that is not ready yet
+  // is silent.
+  for (let tries = 0; story.answered === undefined && tries < FIRST_TRIES; tries += 1) {
+    await Promise.race([look(), begun.then(() => (tries = FIRST_TRIES))]);
+  }
   if (isTerminal) process.stdout.write(ENTER_SCREEN);
   else {
     process.stdout.write(`livezone demo: try  dig @${server.address} -p ${server.port} ${DEMO_ENDPOINT}\n`);
