@@ -149,13 +149,16 @@ export function classifyCertificate(
       };
     case "CERT_HAS_EXPIRED": {
       const endedMs = Date.parse(certificate.valid_to);
-      const reason = endedMs <= nowMs ? `the certificate expired on ${day(endedMs)}` : "its authority has expired";
+      const reason =
+        endedMs <= nowMs ? `the certificate expired on ${moment(endedMs, nowMs)}` : "its authority has expired";
       return { class: "tls-expired", reason };
     }
     case "CERT_NOT_YET_VALID": {
       const beginsMs = Date.parse(certificate.valid_from);
       const reason =
-        beginsMs > nowMs ? `the certificate is not valid before ${day(beginsMs)}` : "its authority is not valid yet";
+        beginsMs > nowMs
+          ? `the certificate is not valid before ${moment(beginsMs, nowMs)}`
+          : "its authority is not valid yet";
       return { class: "tls-expired", reason };
     }
     default:
@@ -169,6 +172,9 @@ function altNames(subjectAltName: string | undefined): string {
   return plain(subjectAltName.replace(/(?:DNS|IP Address|URI|email):/g, ""), 90);
 }
 
-function day(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
+/** The day, and on that very day the time too: `2026-12-02`, `2026-12-02 14:05 UTC`. */
+function moment(ms: number, nowMs: number): string {
+  const text = new Date(ms).toISOString();
+  const day = text.slice(0, 10);
+  return day === new Date(nowMs).toISOString().slice(0, 10) ? `${day} ${text.slice(11, 16)} UTC` : day;
 }

@@ -140,7 +140,8 @@ export function createProbeFiles(
         if (clientCertificate !== undefined && (cert.trim() === "" || keyText.trim() === ""))
           throw new RangeError("the client's certificate or its key is empty");
         const context = createSecureContext({
-          ...(ca === undefined ? {} : { ca: caText }),
+          // An intermediate may be named as the authority, as kubectl and curl allow.
+          ...(ca === undefined ? {} : { ca: caText, allowPartialTrustChain: true }),
           ...(clientCertificate === undefined ? {} : { cert, key: keyText }),
         });
         contexts.set(key, { texts, context });

@@ -11,24 +11,6 @@ export interface ResponseHead {
 /** Failing checks that a reason names; further ones are counted. */
 const MAX_NAMED_CHECKS = 5;
 
-/**
- * The head of a plain response: a final status with a body, and header fields of printable ASCII. A part of what RFC
- * 9112 admits, and nothing that it does not.
- */
-const PLAIN_HEAD = /^HTTP\/1\.1 ([2-5]\d\d)(?: [\t\x20-\x7e]*)?\r\n((?:[-!#$%&'*+.^_`|~\w]+:[\t\x20-\x7e]*\r\n)+)\r\n/;
-
-/** A complete response without anything unusual about it; undefined = it takes a parser to tell. */
-export function readWholeResponse(octets: Buffer): { readonly head: ResponseHead; readonly body: string } | undefined {
-  const text = octets.toString("latin1");
-  const [head, status, fields = ""] = PLAIN_HEAD.exec(text) ?? [];
-  if (head === undefined || /^(?:transfer-encoding|upgrade|location):/im.test(fields)) return undefined;
-  if (status === "204" || status === "304") return undefined;
-  const lengths = [...fields.matchAll(/^content-length:[ \t]*(\d{1,6})[ \t]*\r$/gim)];
-  if (lengths.length !== 1 || Number(lengths[0]?.[1]) !== text.length - head.length) return undefined;
-  if ((fields.match(/^content-length:/gim) ?? []).length !== 1) return undefined;
-  return { head: { status: Number(status), location: undefined }, body: text.slice(head.length) };
-}
-
 /** What the head alone decides; absent when the complete response is needed. */
 export function judgeHead(head: ResponseHead, config: HttpRequestConfig): Finding | undefined {
   const { status } = head;

@@ -21,7 +21,8 @@ export function connectTls(
     secureContext: credentials,
     // RFC 6066 §3: an address is no server name.
     servername: isIP(config.serverName) === 0 ? config.serverName : "",
-    checkServerIdentity: (_host, certificate) => checkServerIdentity(config.serverName, certificate),
+    checkServerIdentity: (_host, { subjectaltname = "" }) =>
+      coversName(subjectaltname, config.serverName) ? undefined : nameMismatch(),
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
     ...session.option,
@@ -51,6 +52,11 @@ function sessionOf(ticket: Buffer | undefined) {
   return { ...nothing, set: (socket: TLSSocket) => setSession.call(socket, ticket) };
 }
 
+/** What Node's own check of names returns. */
+function nameMismatch(): Error {
+  return Object.assign(new Error("ERR_TLS_CERT_ALTNAME_INVALID"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
+}
+
 /** What verification found wrong with the certificate, as OpenSSL or Node names it; undefined = nothing. */
 export function verificationFault(socket: TLSSocket, config: HttpsProbeConfig): string | undefined {
   if (socket.authorized || config.insecureSkipVerify) return undefined;
@@ -60,11 +66,23 @@ export function verificationFault(socket: TLSSocket, config: HttpsProbeConfig): 
 }
 
 /**
- * Whether a certificate is good for a name.
+ * Whether a certificate is good for a name or an address, as Go judges it (crypto/x509, VerifyHostname), and so kubectl:
+ * by alternative names alone, never by the common name; a star stands for the whole leftmost label (RFC 6125 §6.4.3); an
+ * alternative name with a trailing dot is good for nothing.
  *
  * @param altNames its alternative names in Node's spelling: `DNS:api.example.com, IP Address:192.0.2.1`
  */
 export function coversName(altNames: string, name: string): boolean {
-  const certificate = { subject: {}, subjectaltname: altNames } as PeerCertificate;
-  return checkServerIdentity(name, certificate) === undefined;
+  const names = altNames.split(", ");
+  if (isIP(name) !== 0) {
+    const certificate = { subject: {}, subjectaltname: altNames } as PeerCertificate;
+    return checkServerIdentity(name, certificate) === undefined;
+  }
+  const wanted = name.toLowerCase();
+  const parent = wanted.slice(wanted.indexOf("."));
+  return names.some((one) => {
+    if (!one.startsWith("DNS:")) return false;
+    const pattern = one.slice("DNS:".length).toLowerCase();
+    return pattern === wanted || (pattern.startsWith("*.") && wanted.includes(".") && pattern.slice(1) === parent);
+  });
 }

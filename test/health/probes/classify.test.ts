@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { classifyCertificate, classifyError } from "../../../src/health/probes/classify.js";
+import { coversName } from "../../../src/health/probes/tls.js";
 
 /** An error as Node makes it. */
+
 const failure = (code: string, more: object = {}) => Object.assign(new Error(`node says ${code}`), { code, ...more });
 const said = (error: unknown) => {
   const { class: resultClass, reason } = classifyError(error, "response");
@@ -96,4 +98,32 @@ describe("a certificate", () => {
     const names = Array.from({ length: 200 }, (_, index) => `DNS:node${index}.example.com`).join(", ");
     expect(judge("ERR_TLS_CERT_ALTNAME_INVALID", now, names).length).toBeLessThanOrEqual(200);
   });
+});
+
+describe("coversName, as every Go client judges", () => {
+  test.each([
+    ["DNS:api.example.com", "api.example.com", true],
+    ["DNS:API.example.com", "api.example.com", true],
+    ["DNS:*.example.com", "api.example.com", true],
+    ["DNS:*.example.com", "a.api.example.com", false],
+    ["DNS:ap*.example.com", "api.example.com", false],
+    ["DNS:api.example.com.", "api.example.com", false],
+    ["", "api.example.com", false],
+    ["IP Address:192.0.2.1", "192.0.2.1", true],
+    ["IP Address:2001:DB8:0:0:0:0:0:1", "2001:db8::1", true],
+    ["DNS:192.0.2.1", "192.0.2.1", false],
+  ])("%j covers %s: %j", (altNames, name, covers) => {
+    expect(coversName(altNames, name)).toBe(covers);
+  });
+});
+
+test("a certificate that ended today is told with the time", () => {
+  const certificate = {
+    valid_from: "Dec  1 00:00:00 2026 GMT",
+    valid_to: "Dec  2 14:05:06 2026 GMT",
+    subjectaltname: "",
+  };
+  const at = (now: string) => classifyCertificate("CERT_HAS_EXPIRED", certificate, "x", Date.parse(now)).reason;
+  expect(at("2026-12-02T20:00:00Z")).toBe("the certificate expired on 2026-12-02 14:05 UTC");
+  expect(at("2026-12-03T20:00:00Z")).toBe("the certificate expired on 2026-12-02");
 });
