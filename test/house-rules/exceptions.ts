@@ -54,7 +54,6 @@ export const WITHOUT_A_TEST: readonly string[] = [
   "src/health/probes/all.ts",
   "src/health/probes/http.ts",
   "src/health/probes/https.ts",
-  "src/health/probes/tls.ts",
   "src/health/result-filter.ts",
   "src/lib/errors.ts",
   "src/lib/listening.ts",
