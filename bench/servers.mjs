@@ -129,6 +129,7 @@ export const SERVERS = {
   stalledDriver: {
     program: () => process.execPath,
     isDriven: true,
+    isLivezone: true,
     prepare: (context) => [fileOf(context, "bench/driver.mjs"), "--stall", "--config", writeLivezone(context)],
   },
   gdnsd: {
