@@ -10,6 +10,9 @@ export default defineConfig({
     pool: "forks",
     // Tests start real resolvers and servers; more at once than this and they starve one another on a small machine.
     maxWorkers: 2,
+    // On a shared machine that stops for a second, a test with real processes may miss a deadline. It gets one more try,
+    // and the report names it ("retry x1"). A fault of the program fails twice.
+    retry: process.env.CI === undefined ? 0 : 1,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,

@@ -162,7 +162,9 @@ describe.each(TRANSPORTS)("answering over $name", ({ batch, skip }) => {
     await answering.listen([{ address: "127.0.0.1", port }]);
     await expect(ask({ server: "127.0.0.1", port, name: NAME, timeoutMs: 300 })).rejects.toThrow("did not answer");
     answering.setReady();
-    expect(await askForAddresses({ server: "127.0.0.1", port, name: NAME })).toHaveLength(3);
+    // The message to the thread and the query race: a query that comes first is one more that gets no reply.
+    const at = { server: "127.0.0.1", port, name: NAME, timeoutMs: 300 };
+    await waitUntil(async () => (await askForAddresses(at).catch(() => [])).length === 3, { describe: "answers" });
   });
 });
 
