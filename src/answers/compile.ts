@@ -1,7 +1,8 @@
 import { FLAG, RCODE, TYPE } from "../wire/constants.js";
-import { type EncodableRecord, encodeSections, QNAME } from "../wire/message.js";
+import { encodeSections } from "../wire/message.js";
 import { isWithin, lowerName, type Name, parentName, prependLabels } from "../wire/name.js";
 import { namesInside } from "../wire/rdata.js";
+import { type EncodableRecord, QNAME } from "../wire/record-writer.js";
 import { cutAbove } from "../zone/existing-names.js";
 import { SOA_SERIAL_FROM_END } from "../zone/live-zone.js";
 import type { RRsets } from "../zone/rrsets.js";

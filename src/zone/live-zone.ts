@@ -94,6 +94,12 @@ export class LiveZone {
     return this.existing.all();
   }
 
+  /** Every name that may have records, each once; what lies below a cut (glue) included. */
+  *owners(): Iterable<Name> {
+    yield* this.current.records.keys();
+    for (const name of this.followed.keys()) if (!this.current.records.has(name)) yield name;
+  }
+
   /** An endpoint with the targets that it has now. */
   endpoint(fqdn: string): ZoneEndpoint | undefined {
     return this.endpoints.get(fqdn);
@@ -186,12 +192,6 @@ export class LiveZone {
     const present = this.rrsets(name);
     this.followed.delete(name);
     pushChanges(changes, name, present, this.rrsets(name));
-  }
-
-  /** Every name with records. */
-  private *owners(): Iterable<Name> {
-    yield* this.current.records.keys();
-    yield* this.followed.keys();
   }
 
   private publish(

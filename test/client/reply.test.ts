@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ReplyError, readReply } from "../../src/client/reply.js";
 import { TYPE } from "../../src/wire/constants.js";
-import { encodeSections, QNAME } from "../../src/wire/message.js";
+import { encodeSections } from "../../src/wire/message.js";
 import { nameOctets, parseName } from "../../src/wire/name.js";
 import { parseRdata } from "../../src/wire/rdata.js";
+import { QNAME } from "../../src/wire/record-writer.js";
 
 const question = parseName("api.k8s.example.com.");
 

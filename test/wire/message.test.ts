@@ -2,8 +2,9 @@ import { Packet } from "dns2";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CLASS, HEADER_OCTETS, TYPE } from "../../src/wire/constants.js";
-import { type EncodableRecord, encodeSections, QNAME, type Sections } from "../../src/wire/message.js";
+import { encodeSections, type Sections } from "../../src/wire/message.js";
 import { type Name, nameOctets, parseName } from "../../src/wire/name.js";
+import { type EncodableRecord, QNAME } from "../../src/wire/record-writer.js";
 import { type DnsMessage, parseMessage } from "../support/dns-message.js";
 
 const NOTHING: Sections = { answer: [], authority: [], additional: [] };
