@@ -6,7 +6,6 @@ export const LONG_FUNCTIONS: readonly string[] = [
   "src/config/source.ts",
   "src/demo/apiserver-process.ts",
   "src/doctor/judge-targets.ts",
-  "src/health/probes/files.ts",
   "src/transport/tcp-connection.ts",
   "src/transport/tcp.ts",
   "src/zone/build.ts",

@@ -2,6 +2,7 @@ import type { PeerCertificate } from "node:tls";
 import { codeOf, messageOf } from "../../lib/errors.js";
 import type { ResultClass } from "../health.js";
 import { plain } from "./attempt.js";
+import { type CertificateFault, UNSPECIFIED, UNSUPPORTED_KEY } from "./tls.js";
 
 /** What was found, before it is known how long it took. */
 export interface Finding {
@@ -124,23 +125,37 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_REVOKED: "the certificate was revoked",
   INVALID_CA: "the certificate is signed by one that may not sign",
   PATH_LENGTH_EXCEEDED: "the certificate's chain is longer than its authority allows",
-  INVALID_PURPOSE: "the certificate is not meant for servers",
-  CERT_REJECTED: "the certificate is not meant for servers",
 };
+
+/** By OpenSSL's words for what Node has no code for (X509_verify_cert_error_string); those left out are told as they are. */
+const UNTRUSTED_WORDS: Readonly<Record<string, string>> = {
+  "CA signature digest algorithm too weak":
+    "the certificate, or one that it stands on, is signed with SHA-1 or MD5, which clients refuse: issue it with SHA-256",
+  "EE certificate key too weak": "the certificate's key is too short",
+  "CA certificate key too weak": "the key of an authority is too short",
+  "permitted subtree violation": "its authority may not sign for one of its names (name constraints)",
+  "excluded subtree violation": "its authority may not sign for one of its names (name constraints)",
+  "unsupported name constraint type": "its authority has name constraints of an unknown kind",
+  "unsupported or invalid name constraint syntax": "its authority has name constraints that are malformed",
+  "key usage does not include certificate signing": "an authority's key usage does not include keyCertSign",
+  "unhandled critical extension": "it, or an authority, has a critical extension that is not known",
+};
+
+/** Extended key usage of servers (RFC 5280 §4.2.1.12). */
+const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
 
 /**
  * Names what is wrong with a certificate.
  *
- * @param code what verification found
  * @param nowMs wall clock, for saying which certificate of the chain is out of date
  */
 export function classifyCertificate(
-  code: string,
-  certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname">,
+  fault: CertificateFault,
+  certificate: CertificateParts,
   serverName: string,
   nowMs: number,
 ): Finding {
-  switch (code) {
+  switch (fault.code) {
     case "ERR_TLS_CERT_ALTNAME_INVALID":
     case "HOSTNAME_MISMATCH":
       return {
@@ -162,7 +177,30 @@ export function classifyCertificate(
       return { class: "tls-expired", reason };
     }
     default:
-      return { class: "tls-untrusted", reason: UNTRUSTED[code] ?? `the certificate is not trusted: ${code}` };
+      return { class: "tls-untrusted", reason: whyUntrusted(fault, certificate) };
+  }
+}
+
+/** The parts of a certificate that reasons tell. */
+export type CertificateParts = Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname"> &
+  Partial<Pick<PeerCertificate, "ext_key_usage">>;
+
+function whyUntrusted({ code, detail }: CertificateFault, { ext_key_usage: usage }: CertificateParts): string {
+  switch (code) {
+    case UNSUPPORTED_KEY:
+      return `the certificate's key is ${detail}, which kubectl cannot use: use RSA up to 8192 bits, ECDSA P-256, P-384 or P-521, or Ed25519`;
+    case "INVALID_PURPOSE":
+    case "CERT_REJECTED":
+      // OpenSSL says the same of a server's certificate and of an authority.
+      return usage !== undefined && !usage.includes(SERVER_AUTH)
+        ? "the certificate is not meant for servers: its extended key usage lacks serverAuth"
+        : "an authority may not sign servers' certificates: it lacks basicConstraints CA:TRUE, or serverAuth";
+    case UNSPECIFIED:
+      return detail === undefined
+        ? `the certificate is not trusted: ${code}`
+        : (UNTRUSTED_WORDS[detail] ?? `the certificate is not trusted: ${detail}`);
+    default:
+      return UNTRUSTED[code] ?? `the certificate is not trusted: ${code}`;
   }
 }
 

@@ -4,6 +4,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import type { HttpsProbeConfig } from "../../config/config.js";
 import { type Clock, systemClock } from "../../lib/clock.js";
 import { messageOf, UserError } from "../../lib/errors.js";
+import { SameNameAuthorities } from "./same-name-authorities.js";
 
 /**
  * A file is looked at again when it was last looked at this long ago, milliseconds: one look serves all the probes
@@ -21,8 +22,18 @@ const MAX_FILE_OCTETS = 4 * 1024 * 1024;
 export interface ProbeFiles {
   /** The token of a file, without surrounding white space; absent without a file. */
   token(path: string | undefined): Promise<string | undefined>;
-  /** Authorities and client certificate of an https probe. */
-  secureContext(config: HttpsProbeConfig): Promise<SecureContext>;
+  /**
+   * Authorities and client certificate of an https probe.
+   *
+   * @param address the server's: of several authorities of one name, those that were chosen for it
+   */
+  secureContext(config: HttpsProbeConfig, address?: string): Promise<SecureContext>;
+  /**
+   * Looks which of several authorities of one name signed a server's certificate; see {@link SameNameAuthorities}.
+   *
+   * @returns whether {@link secureContext} gives another context for the server now, so that it should be tried again
+   */
+  chooseAuthority(config: HttpsProbeConfig, address: string, leaf: X509Certificate | undefined): boolean;
 }
 
 /** The part of the file system that is used; tests replace it. */
@@ -69,103 +80,156 @@ export function createProbeFiles(
   reader: FileReader = systemFiles,
   onTrouble?: (trouble: ProbeFileTrouble) => void,
 ): ProbeFiles {
-  const known = new Map<string, Known>();
-  const goodTokens = new Map<string, string>();
-  /** What was last said of files, by the files. */
-  const told = new Map<string, string>();
-  const contexts = new Map<string, { readonly texts: readonly string[]; readonly context: SecureContext }>();
+  return new RememberedFiles(clock, reader, onTrouble);
+}
 
-  /** Says once what is wrong with files whose content before serves. */
-  function tell(files: string, problem: string): void {
-    if (told.get(files) === problem) return;
-    told.set(files, problem);
-    onTrouble?.({ files, problem });
+/** What was made of the files of an https probe. */
+interface MadeContext {
+  readonly texts: readonly string[];
+  readonly context: SecureContext;
+  readonly sameName: SameNameAuthorities | undefined;
+}
+
+class RememberedFiles implements ProbeFiles {
+  readonly #clock: Clock;
+  readonly #reader: FileReader;
+  readonly #onTrouble: ((trouble: ProbeFileTrouble) => void) | undefined;
+  readonly #known = new Map<string, Known>();
+  readonly #goodTokens = new Map<string, string>();
+  /** What was last said of files, by the files. */
+  readonly #told = new Map<string, string>();
+  /** By {@link keyOf}. */
+  readonly #contexts = new Map<string, MadeContext>();
+
+  constructor(clock: Clock, reader: FileReader, onTrouble: ((trouble: ProbeFileTrouble) => void) | undefined) {
+    this.#clock = clock;
+    this.#reader = reader;
+    this.#onTrouble = onTrouble;
   }
 
-  async function look(path: string, file: Known): Promise<string> {
+  async token(path: string | undefined): Promise<string | undefined> {
+    if (path === undefined) return undefined;
+    const token = (await this.#text(path)).trim();
+    if (/^[\x21-\x7e]+$/.test(token)) {
+      this.#goodTokens.set(path, token);
+      return token;
+    }
+    const last = this.#goodTokens.get(path);
+    if (last === undefined)
+      throw new UserError(`${path} holds no token of printable characters`, "PROBE_FILE_UNUSABLE");
+    this.#tell(path, "it holds no token of printable characters");
+    return last;
+  }
+
+  async secureContext(config: HttpsProbeConfig, address?: string): Promise<SecureContext> {
+    const { context, sameName } = await this.#made(config);
+    if (sameName === undefined || address === undefined) return context;
+    return sameName.contextFor(serverOf(config, address)) ?? context;
+  }
+
+  chooseAuthority(config: HttpsProbeConfig, address: string, leaf: X509Certificate | undefined): boolean {
+    const sameName = this.#contexts.get(keyOf(config))?.sameName;
+    return sameName?.choose(serverOf(config, address), leaf) ?? false;
+  }
+
+  async #made(config: HttpsProbeConfig): Promise<MadeContext> {
+    const paths = pathsOf(config);
+    const texts = await Promise.all(paths.map((path) => (path === "" ? "" : this.#text(path))));
+    const key = keyOf(config);
+    const last = this.#contexts.get(key);
+    if (last?.texts.every((old, index) => old === texts[index])) return last;
+    const named = paths.filter((path) => path !== "").join(", ");
     try {
-      const version = await reader.version(path);
+      const made = { texts, ...makeContext(config, texts) };
+      this.#contexts.set(key, made);
+      this.#told.delete(named);
+      return made;
+    } catch (error) {
+      if (last === undefined) throw new UserError(`cannot use ${named}: ${messageOf(error)}`, "PROBE_FILE_UNUSABLE");
+      this.#tell(named, messageOf(error));
+      return last;
+    }
+  }
+
+  /** Says once what is wrong with files whose content before serves. */
+  #tell(files: string, problem: string): void {
+    if (this.#told.get(files) === problem) return;
+    this.#told.set(files, problem);
+    this.#onTrouble?.({ files, problem });
+  }
+
+  async #text(path: string): Promise<string> {
+    let file = this.#known.get(path);
+    if (file === undefined) {
+      file = { version: "", text: "", lookedMs: Number.NEGATIVE_INFINITY };
+      this.#known.set(path, file);
+    }
+    if (file.version !== "" && this.#clock.monotonicMs() - file.lookedMs < LOOK_AGAIN_MS) return file.text;
+    file.pending ??= this.#look(path, file);
+    return file.pending;
+  }
+
+  async #look(path: string, file: Known): Promise<string> {
+    try {
+      const version = await this.#reader.version(path);
       if (version !== file.version) {
-        file.text = await reader.read(path);
+        file.text = await this.#reader.read(path);
         file.version = version;
       }
-      told.delete(path);
+      this.#told.delete(path);
     } catch (error) {
       if (file.version === "") throw new UserError(`cannot read ${path}: ${messageOf(error)}`, "PROBE_FILE_UNREADABLE");
-      tell(path, messageOf(error));
+      this.#tell(path, messageOf(error));
     } finally {
-      file.lookedMs = clock.monotonicMs();
+      file.lookedMs = this.#clock.monotonicMs();
       delete file.pending;
     }
     return file.text;
   }
+}
 
-  async function text(path: string): Promise<string> {
-    let file = known.get(path);
-    if (file === undefined) {
-      file = { version: "", text: "", lookedMs: Number.NEGATIVE_INFINITY };
-      known.set(path, file);
-    }
-    if (file.version !== "" && clock.monotonicMs() - file.lookedMs < LOOK_AGAIN_MS) return file.text;
-    file.pending ??= look(path, file);
-    return file.pending;
-  }
+/** Paths of the authorities, the client's certificate and its key; empty for what is not given. */
+function pathsOf({ ca, clientCertificate }: HttpsProbeConfig): readonly [string, string, string] {
+  return [ca ?? "", clientCertificate?.cert ?? "", clientCertificate?.key ?? ""];
+}
 
-  return {
-    async token(path) {
-      if (path === undefined) return undefined;
-      const token = (await text(path)).trim();
-      if (/^[\x21-\x7e]+$/.test(token)) {
-        goodTokens.set(path, token);
-        return token;
-      }
-      const last = goodTokens.get(path);
-      if (last === undefined)
-        throw new UserError(`${path} holds no token of printable characters`, "PROBE_FILE_UNUSABLE");
-      tell(path, "it holds no token of printable characters");
-      return last;
-    },
+/** Equal for probes that use the same files. */
+function keyOf(config: HttpsProbeConfig): string {
+  return JSON.stringify(pathsOf(config));
+}
 
-    async secureContext({ ca, clientCertificate }) {
-      const paths = [ca ?? "", clientCertificate?.cert ?? "", clientCertificate?.key ?? ""];
-      const texts = await Promise.all(paths.map((path) => (path === "" ? "" : text(path))));
-      const key = JSON.stringify(paths);
-      const named = paths.filter((path) => path !== "").join(", ");
-      const last = contexts.get(key);
-      if (last?.texts.every((old, index) => old === texts[index])) return last.context;
-      const [caText = "", cert = "", keyText = ""] = texts;
-      try {
-        if (ca !== undefined) checkAuthorities(caText);
-        // Node takes an empty text for none, and would show no certificate.
-        if (clientCertificate !== undefined && (cert.trim() === "" || keyText.trim() === ""))
-          throw new RangeError("the client's certificate or its key is empty");
-        const context = createSecureContext({
-          // An intermediate may be named as the authority, as kubectl and curl allow.
-          ...(ca === undefined ? {} : { ca: caText, allowPartialTrustChain: true }),
-          ...(clientCertificate === undefined ? {} : { cert, key: keyText }),
-        });
-        contexts.set(key, { texts, context });
-        told.delete(named);
-        return context;
-      } catch (error) {
-        if (last !== undefined) {
-          tell(named, messageOf(error));
-          return last.context;
-        }
-        throw new UserError(`cannot use ${named}: ${messageOf(error)}`, "PROBE_FILE_UNUSABLE");
-      }
-    },
-  };
+/** Equal for probes that are shown the same certificate. */
+function serverOf({ port, serverName }: HttpsProbeConfig, address: string): string {
+  return `${address} ${port} ${serverName}`;
 }
 
 /**
- * OpenSSL takes what it can read of a bundle and is silent about the rest: of a file that is being written, that may
- * be nothing, and then no server is trusted any more.
+ * @param texts what the files of {@link pathsOf} hold
+ * @throws when they make no sense
+ */
+function makeContext(
+  { ca, clientCertificate }: HttpsProbeConfig,
+  [caText = "", cert = "", key = ""]: readonly string[],
+): Omit<MadeContext, "texts"> {
+  const authorities = ca === undefined ? [] : readAuthorities(caText);
+  // Node takes an empty text for none, and would show no certificate.
+  if (clientCertificate !== undefined && (cert.trim() === "" || key.trim() === ""))
+    throw new RangeError("the client's certificate or its key is empty");
+  const shown = clientCertificate === undefined ? {} : { cert, key };
+  if (ca === undefined) return { context: createSecureContext(shown), sameName: undefined };
+  // An intermediate may be named as the authority, as kubectl and curl allow.
+  const trusting = (pem: string) => createSecureContext({ ca: pem, allowPartialTrustChain: true, ...shown });
+  return { context: trusting(caText), sameName: SameNameAuthorities.of(authorities, trusting) };
+}
+
+/**
+ * The certificates of a bundle. OpenSSL takes what it can read of one and is silent about the rest: of a file that is
+ * being written, that may be nothing, and then no server is trusted any more.
  *
  * @throws when there is no certificate, or one that is cut off or broken
  */
-function checkAuthorities(pem: string): void {
+function readAuthorities(pem: string): readonly string[] {
   const beginnings = pem.split("-----BEGIN CERTIFICATE-----").slice(1);
   if (beginnings.length === 0) throw new RangeError("no certificate in PEM form");
-  for (const rest of beginnings) new X509Certificate(`-----BEGIN CERTIFICATE-----${rest}`);
+  return beginnings.map((rest) => new X509Certificate(`-----BEGIN CERTIFICATE-----${rest}`).toString());
 }

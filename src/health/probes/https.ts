@@ -1,4 +1,4 @@
-import type { TLSSocket } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
 import type { HttpsProbeConfig } from "../../config/config.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Attempt } from "./attempt.js";
@@ -6,10 +6,21 @@ import { classifyCertificate, classifyError } from "./classify.js";
 import type { ProbeFiles } from "./files.js";
 import { exchange } from "./http.js";
 import type { CertificateFacts, Sessions } from "./sessions.js";
-import { connectTls, verificationFault } from "./tls.js";
+import { type CertificateFault, connectTls, verificationFault } from "./tls.js";
 
 /** Longest list of alternative names that is kept, characters; a kube-apiserver's is about 300. */
 const MAX_ALT_NAMES = 4096;
+
+/** What one https probe works with. */
+interface HttpsProbe {
+  readonly address: string;
+  readonly config: HttpsProbeConfig;
+  readonly files: ProbeFiles;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly attempt: Attempt;
+  readonly token: string | undefined;
+}
 
 /**
  * Asks over TLS. The certificate is judged before a single octet of the request is sent, so that a token never
@@ -23,8 +34,24 @@ export async function probeHttps(
   clock: Clock,
   attempt: Attempt,
 ): Promise<void> {
-  const [credentials, token] = await Promise.all([files.secureContext(config), files.token(config.bearerTokenFile)]);
+  const [credentials, token] = await Promise.all([
+    files.secureContext(config, address),
+    files.token(config.bearerTokenFile),
+  ]);
   if (attempt.ended) return;
+  ask({ address, config, files, sessions, clock, attempt, token }, credentials);
+}
+
+/** Connections after the first that one probe may make to try another authority. Behind a balancer, each may present another certificate. */
+const MAX_MORE_TRIES = 2;
+
+/**
+ * Makes the connection and asks over it.
+ *
+ * @param triesLeft connections that may be made after it, with another authority
+ */
+function ask(probe: HttpsProbe, credentials: SecureContext, triesLeft = MAX_MORE_TRIES): void {
+  const { address, config, sessions, attempt, token } = probe;
   const session = config.resumeTls === true ? sessions.get(address, config, credentials) : undefined;
   const socket = connectTls(address, config, credentials, session?.ticket);
   attempt.onEnd(() => {
@@ -38,18 +65,7 @@ export async function probeHttps(
   socket.once("connect", () => {
     attempt.waitFor("tls", "TLS handshake");
   });
-  const isNewWanted = config.resumeTls === true && session === undefined;
-  if (isNewWanted) {
-    socket.once("session", (ticket) => {
-      // Over TLS 1.2 it comes before the certificate was judged.
-      const keep = () => {
-        if (!socket.authorized || attempt.certificate === undefined) return;
-        sessions.keep(address, config, { ticket, credentials, facts: attempt.certificate });
-      };
-      if (attempt.certificate === undefined) socket.once("secureConnect", keep);
-      else keep();
-    });
-  }
+  if (config.resumeTls === true && session === undefined) keepSession(probe, socket, credentials);
   socket.once(
     "secureConnect",
     attempt.guard(() => {
@@ -62,16 +78,48 @@ export async function probeHttps(
       if (session !== undefined) sessions.drop(address, config);
       attempt.certificate = factsOf(socket);
       const fault = verificationFault(socket, config);
-      if (fault === undefined) {
-        exchange(socket, config, 443, token, attempt);
-        return;
-      }
-      const certificate = socket.getPeerCertificate();
-      const found = classifyCertificate(fault, certificate, config.serverName, clock.wallMs());
-      // A closing alert instead of a cut connection: the handshake was completed, and the server need not log it.
-      socket.end();
-      attempt.end(found.class, found.reason);
+      if (fault === undefined) exchange(socket, config, 443, token, attempt);
+      else refuse(probe, socket, fault, triesLeft);
     }),
+  );
+}
+
+/** Keeps the session of a connection, once it has one and its certificate was found good. */
+function keepSession(
+  { address, config, sessions, attempt }: HttpsProbe,
+  socket: TLSSocket,
+  credentials: SecureContext,
+) {
+  socket.once("session", (ticket) => {
+    // Over TLS 1.2 it comes before the certificate was judged.
+    const keep = () => {
+      if (!socket.authorized || attempt.certificate === undefined) return;
+      sessions.keep(address, config, { ticket, credentials, facts: attempt.certificate });
+    };
+    if (attempt.certificate === undefined) socket.once("secureConnect", keep);
+    else keep();
+  });
+}
+
+/** Ends the attempt because of a certificate; or asks again, if another authority of the same name signed it. */
+function refuse(probe: HttpsProbe, socket: TLSSocket, fault: CertificateFault, triesLeft: number): void {
+  const { address, config, files, clock, attempt } = probe;
+  const certificate = socket.getPeerCertificate();
+  const leaf = socket.getPeerX509Certificate();
+  // A closing alert instead of a cut connection: the handshake was completed, and the server need not log it.
+  socket.end();
+  const isOther = !socket.authorized && triesLeft > 0 && files.chooseAuthority(config, address, leaf);
+  if (!isOther) {
+    const found = classifyCertificate(fault, certificate, config.serverName, clock.wallMs());
+    attempt.end(found.class, found.reason);
+    return;
+  }
+  socket.removeAllListeners("error").on("error", () => {});
+  files.secureContext(config, address).then(
+    (other) => {
+      if (!attempt.ended) ask(probe, other, triesLeft - 1);
+    },
+    (error: unknown) => attempt.fail(error),
   );
 }
 

@@ -111,7 +111,7 @@ async function open(
     socket.once("connect", () => ask(socket));
     return;
   }
-  const socket = connectTls(address, config, await files.secureContext(config));
+  const socket = connectTls(address, config, await files.secureContext(config, address));
   watch(socket);
   socket.once("secureConnect", () => {
     if (verificationFault(socket, config) === undefined) ask(socket);

@@ -71,7 +71,7 @@ describe("a certificate", () => {
   const dates = { valid_from: "Jan  1 00:00:00 2026 GMT", valid_to: "Feb  1 00:00:00 2026 GMT" };
   const judge = (code: string, nowMs = now, subjectaltname?: string) => {
     const certificate = { ...dates, ...(subjectaltname === undefined ? {} : { subjectaltname }) };
-    const { class: resultClass, reason } = classifyCertificate(code, certificate, "api.k8s.example.com", nowMs);
+    const { class: resultClass, reason } = classifyCertificate({ code }, certificate, "api.k8s.example.com", nowMs);
     return `${resultClass}: ${reason}`;
   };
 
@@ -85,6 +85,35 @@ describe("a certificate", () => {
     ["with another flaw", "CERT_UNTRUSTED", now, "tls-untrusted: the certificate is not trusted: CERT_UNTRUSTED"],
   ])("%s", (_name, code, nowMs, result) => {
     expect(judge(code, nowMs)).toBe(result);
+  });
+
+  test.each([
+    ["CA signature digest algorithm too weak", /^the certificate, or one that it stands on, is signed with SHA-1/],
+    ["permitted subtree violation", /^its authority may not sign for one of its names \(name constraints\)$/],
+    ["something new", /^the certificate is not trusted: something new$/],
+    [undefined, /^the certificate is not trusted: UNSPECIFIED$/],
+  ])("for which Node has no code is told in plain words: %s", (detail, words) => {
+    const fault = { code: "UNSPECIFIED", ...(detail === undefined ? {} : { detail }) };
+    const found = classifyCertificate(fault, { ...dates, subjectaltname: "" }, "x", now);
+    expect(found.class).toBe("tls-untrusted");
+    expect(found.reason).toMatch(words);
+  });
+
+  test.each([
+    ["lacks serverAuth", { ext_key_usage: ["1.3.6.1.5.5.7.3.2"] }, /^the certificate is not meant for servers/],
+    ["is good, so it is an authority", { ext_key_usage: ["1.3.6.1.5.5.7.3.1"] }, /^an authority may not sign/],
+    ["says nothing of it, so it is an authority", {}, /lacks basicConstraints CA:TRUE/],
+  ])("whose purpose is wrong: the server's %s", (_name, usage, words) => {
+    const certificate = { ...dates, subjectaltname: "", ...usage };
+    expect(classifyCertificate({ code: "INVALID_PURPOSE" }, certificate, "x", now).reason).toMatch(words);
+  });
+
+  test("whose key Go does not know says what to use", () => {
+    const fault = { code: "UNSUPPORTED_KEY", detail: "RSA-PSS" };
+    const { class: resultClass, reason } = classifyCertificate(fault, { ...dates, subjectaltname: "" }, "x", now);
+    expect(resultClass).toBe("tls-untrusted");
+    expect(reason).toMatch(/key is RSA-PSS, which kubectl cannot use: use RSA up to 8192 bits/);
+    expect(reason.length).toBeLessThanOrEqual(200);
   });
 
   test("of another name tells its names", () => {
@@ -123,7 +152,8 @@ test("a certificate that ended today is told with the time", () => {
     valid_to: "Dec  2 14:05:06 2026 GMT",
     subjectaltname: "",
   };
-  const at = (now: string) => classifyCertificate("CERT_HAS_EXPIRED", certificate, "x", Date.parse(now)).reason;
+  const at = (now: string) =>
+    classifyCertificate({ code: "CERT_HAS_EXPIRED" }, certificate, "x", Date.parse(now)).reason;
   expect(at("2026-12-02T20:00:00Z")).toBe("the certificate expired on 2026-12-02 14:05 UTC");
   expect(at("2026-12-03T20:00:00Z")).toBe("the certificate expired on 2026-12-02");
 });
