@@ -34,19 +34,17 @@ export const DEFAULT_TCP_LIMITS: TcpLimits = {
 const LENGTH_OCTETS = 2;
 
 /**
- * Octets kept of one query: more than any that makes sense, padded ones (RFC 8467) included. Of a longer one the
- * beginning is looked at, so that it gets its FORMERR, and the rest passed over.
+ * Octets kept of one query: more than any sound query has, padded ones (RFC 8467) included. Of a longer one the
+ * beginning is decoded, so that it gets its FORMERR, and the rest is skipped.
  */
 const MAX_QUERY_OCTETS = 8_192;
 
 /** Octets of replies that may wait for a client before no more of its queries are answered, and none read. */
 const MAX_UNREAD_OCTETS = 1 << 14;
 
-/** What happens on one connection. */
+/** One connection that is served. */
 export interface TcpConnection {
   readonly socket: Socket;
-  /** Whether there is neither a part of a query nor a reply under way. */
-  isIdle(): boolean;
   /** Ends it once what has been asked is answered. */
   finish(): void;
   /** Ends or cuts it if it has taken too long. @param idleMs how long it may be idle at this moment */
@@ -73,95 +71,132 @@ export function serveConnection(
   now: () => number,
   onArrival: () => void,
 ): TcpConnection {
+  const connection = new ServedConnection(socket, client, respond, now);
+  socket.on("error", () => socket.destroy());
+  socket.on("data", (chunk) => {
+    onArrival();
+    connection.receive(chunk);
+  });
+  socket.on("drain", () => connection.resume());
+  // A half-closed client still gets its replies (RFC 7766 §6.2.4).
+  socket.on("end", () => socket.end());
+  return connection;
+}
+
+/** The octets that have come and are not answered, and since when a connection waits for its client. */
+class ServedConnection implements TcpConnection {
+  readonly socket: Socket;
+  readonly #client: Client;
+  readonly #respond: Respond;
+  readonly #now: () => number;
   /** What has come and is not answered. A copy, since a piece of what the socket gave would keep all of it in memory. */
-  let pending: Buffer = NOTHING;
+  #pending: Buffer = NOTHING;
   /** Octets still to come of a query that has been answered. */
-  let skip = 0;
-  let finishing = false;
-  let quietSince = now();
+  #skip = 0;
+  #isFinishing = false;
+  #quietSince: number;
   /** When the first octet of a query came that is not whole; 0 without one. */
-  let queryBegan = 0;
+  #queryBegan = 0;
   /** Since when there has been a reply that the client has not taken; 0 without one. */
-  let repliesBegan = 0;
+  #repliesBegan = 0;
+
+  constructor(socket: Socket, client: Client, respond: Respond, now: () => number) {
+    this.socket = socket;
+    this.#client = client;
+    this.#respond = respond;
+    this.#now = now;
+    this.#quietSince = now();
+  }
+
+  /** Takes what has come. */
+  receive(chunk: Buffer): void {
+    this.#take(this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]), true);
+  }
+
+  /** Goes on once the client has taken all replies. */
+  resume(): void {
+    this.#repliesBegan = 0;
+    this.#take(this.#pending, false);
+    if (this.socket.writableLength <= MAX_UNREAD_OCTETS) this.socket.resume();
+  }
+
+  finish(): void {
+    this.#isFinishing = true;
+    if (this.#pending.length === 0) this.socket.end();
+  }
+
+  judge(moment: number, limits: TcpLimits, idleMs: number): void {
+    const { socket } = this;
+    if (socket.writableLength > 0) {
+      if (this.#repliesBegan === 0) this.#repliesBegan = moment;
+      if (moment - this.#repliesBegan > limits.replyMs) socket.destroy();
+      return;
+    }
+    this.#repliesBegan = 0;
+    if (this.#isWithinQuery) {
+      if (moment - this.#queryBegan > limits.queryMs) socket.destroy();
+      return;
+    }
+    const idle = moment - this.#quietSince;
+    if (idle > idleMs) socket.end();
+    // The client's own side may stay open for ever.
+    if (idle > idleMs + limits.queryMs) socket.destroy();
+  }
+
+  /** Whether a part of a query has come, and the rest has not. */
+  get #isWithinQuery(): boolean {
+    return this.#pending.length > 0 || this.#skip > 0;
+  }
+
+  /** Answers what is whole in `data`, and keeps the rest. @param isNew whether `data` is more than what is kept already */
+  #take(data: Buffer, isNew: boolean): void {
+    const { socket } = this;
+    // Replies to one piece leave together.
+    socket.cork();
+    const done = this.#answer(data);
+    socket.uncork();
+    if (done === data.length) this.#pending = NOTHING;
+    else if (isNew || done > 0) this.#pending = Buffer.from(data.subarray(done));
+    const moment = this.#now();
+    this.#quietSince = moment;
+    if (!this.#isWithinQuery) this.#queryBegan = 0;
+    else if (this.#queryBegan === 0) this.#queryBegan = moment;
+    if (socket.writableLength > 0 && this.#repliesBegan === 0) this.#repliesBegan = moment;
+    if (socket.writableLength > MAX_UNREAD_OCTETS) socket.pause();
+    if (this.#isFinishing && this.#pending.length === 0) socket.end();
+  }
 
   /** Answers the whole queries at the beginning of `data`. @returns how many octets are done with */
-  const answer = (data: Buffer): number => {
-    let at = Math.min(skip, data.length);
-    skip -= at;
+  #answer(data: Buffer): number {
+    const { socket } = this;
+    let at = Math.min(this.#skip, data.length);
+    this.#skip -= at;
     while (data.length - at >= LENGTH_OCTETS && !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS) {
       const length = data.readUInt16BE(at);
       const kept = Math.min(length, MAX_QUERY_OCTETS);
       const start = at + LENGTH_OCTETS;
       if (data.length - start < kept) break;
-      queryBegan = 0;
+      this.#queryBegan = 0;
       data.copy(request, 0, start, start + kept);
-      const replyLength = respond(request, 0, kept, reply, 0, TRANSPORT.tcp, client);
+      const replyLength = this.#respond(request, 0, kept, reply, 0, TRANSPORT.tcp, this.#client);
       if (replyLength === 0) {
         // Silence is for UDP: over TCP a message that gets no reply ends the connection.
         socket.destroy();
         return data.length;
       }
-      const framed = Buffer.allocUnsafe(LENGTH_OCTETS + replyLength);
-      framed.writeUInt16BE(replyLength, 0);
-      framed.set(reply.subarray(0, replyLength), LENGTH_OCTETS);
-      socket.write(framed);
+      socket.write(framed(reply.subarray(0, replyLength)));
       const next = start + length;
       at = Math.min(next, data.length);
-      skip = next - at;
+      this.#skip = next - at;
     }
     return at;
-  };
+  }
+}
 
-  const take = (data: Buffer, isNew: boolean): void => {
-    // Replies to one piece leave together.
-    socket.cork();
-    const done = answer(data);
-    socket.uncork();
-    const left = data.subarray(done);
-    pending = left.length === 0 ? NOTHING : isNew || done > 0 ? Buffer.from(left) : pending;
-    const moment = now();
-    quietSince = moment;
-    if (pending.length === 0 && skip === 0) queryBegan = 0;
-    else if (queryBegan === 0) queryBegan = moment;
-    if (socket.writableLength > 0 && repliesBegan === 0) repliesBegan = moment;
-    if (socket.writableLength > MAX_UNREAD_OCTETS) socket.pause();
-    if (finishing && pending.length === 0) socket.end();
-  };
-
-  socket.on("error", () => socket.destroy());
-  socket.on("data", (chunk) => {
-    onArrival();
-    take(pending.length === 0 ? chunk : Buffer.concat([pending, chunk]), true);
-  });
-  socket.on("drain", () => {
-    repliesBegan = 0;
-    take(pending, false);
-    if (socket.writableLength <= MAX_UNREAD_OCTETS) socket.resume();
-  });
-  // A half-closed client still gets its replies (RFC 7766 §6.2.4).
-  socket.on("end", () => socket.end());
-
-  return {
-    socket,
-    isIdle: () => pending.length === 0 && skip === 0 && socket.writableLength === 0,
-    finish() {
-      finishing = true;
-      if (pending.length === 0) socket.end();
-    },
-    judge(moment, limits, idleMs) {
-      if (socket.writableLength > 0) {
-        if (repliesBegan === 0) repliesBegan = moment;
-        if (moment - repliesBegan > limits.replyMs) socket.destroy();
-        return;
-      }
-      repliesBegan = 0;
-      if (pending.length > 0 || skip > 0) {
-        if (moment - queryBegan > limits.queryMs) socket.destroy();
-      } else if (moment - quietSince > idleMs) {
-        socket.end();
-        // Its own side may stay open for ever.
-        if (moment - quietSince > idleMs + limits.queryMs) socket.destroy();
-      }
-    },
-  };
+/** A copy of a message behind its length. */
+function framed(message: Uint8Array): Buffer {
+  const octets = Buffer.allocUnsafe(LENGTH_OCTETS + message.length);
+  octets.writeUInt16BE(message.length, 0);
+  octets.set(message, LENGTH_OCTETS);
+  return octets;
 }

@@ -4,6 +4,7 @@ import { UserError } from "../../src/lib/errors.js";
 import { openTcp } from "../../src/transport/tcp.js";
 import { ask } from "../support/dns-client.js";
 import { encodeQuery, parseMessage } from "../support/dns-message.js";
+import { createFakeClock } from "../support/fake-clock.js";
 import { waitUntil } from "../support/wait.js";
 import { connectTcp, frame, serveSockets } from "./harness.js";
 
@@ -142,17 +143,21 @@ describe("limits", () => {
   });
 
   test("queries that overlap the pieces they come in are each in time, however long that goes on", async () => {
-    const served = await serveSockets("127.0.0.1", { limits: () => ({ ...generous, queryMs: 600 }) });
+    const clock = createFakeClock();
+    const served = await serveSockets("127.0.0.1", { clock, limits: () => ({ ...generous, queryMs: 600 }) });
     const client = await connectTcp(served);
     const octets = frame(query(1));
     const half = octets.length >> 1;
     client.socket.write(octets.subarray(0, half));
     // There is never a moment without half a query, for three times as long as one may take.
-    for (let i = 0; i < 36; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    for (let i = 1; i <= 4; i += 1) {
       client.socket.write(Buffer.concat([octets.subarray(half), octets.subarray(0, half)]));
+      await waitUntil(() => client.messages.length === i);
+      await clock.advance(500);
     }
-    await waitUntil(() => client.messages.length === 36);
+    expect(client.socket.readyState).toBe("open");
+    await clock.advance(1_000);
+    await client.closed;
   });
 
   test("a client that takes no replies is cut", async () => {
@@ -196,13 +201,22 @@ describe("limits", () => {
     await waitUntil(() => isServed({ ...served, from: "127.0.0.2" }));
   });
 
-  test("idle connections are ended sooner while there are many", async () => {
+  test("idle connections are ended sooner while there are many: after a fifth of the time", async () => {
+    const clock = createFakeClock();
     const limits = () => ({ ...generous, maxConnections: 4, idleMs: 20_000 });
-    const served = await serveSockets("127.0.0.1", { limits });
-    const open = await Promise.all([1, 2, 3].map(() => connectTcp(served)));
-    // A fifth of 20 s; the test ends before the 20 s that a few are kept.
-    await open[0]?.closed;
-  }, 15_000);
+    const served = await serveSockets("127.0.0.1", { clock, limits });
+    const open: Awaited<ReturnType<typeof connectTcp>>[] = [];
+    for (let i = 1; i <= 3; i += 1) {
+      const client = await connectTcp(served);
+      client.send(query(1));
+      await waitUntil(() => client.messages.length === 1);
+      open.push(client);
+    }
+    await clock.advance(4_000);
+    expect(open.map(({ socket }) => socket.readyState)).toEqual(["open", "open", "open"]);
+    await clock.advance(500);
+    await Promise.all(open.map(({ closed }) => closed));
+  });
 });
 
 describe("stop", () => {

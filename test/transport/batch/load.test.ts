@@ -12,15 +12,15 @@ import {
   PEER_OCTETS,
   PEER_PORT_OFFSET,
   readCounters,
-} from "../../src/transport/batch/buffers.js";
+} from "../../../src/transport/batch/buffers.js";
 import {
   ADDON_PATH,
   type BatchTransport,
   type BoundSocket,
   loadBatch,
   type Receiver,
-} from "../../src/transport/batch/load.js";
-import { leaveSteps, orderAfterLeaving } from "../../src/transport/batch/steering.js";
+} from "../../../src/transport/batch/load.js";
+import { leaveSteps, orderAfterLeaving } from "../../../src/transport/batch/steering.js";
 
 const loaded = loadBatch();
 const native = describe.skipIf(!loaded.transport);
@@ -599,22 +599,4 @@ native("steering", () => {
       expect(octets[0]).toBe(old + place + 1);
     }
   });
-});
-
-test("the steps of leaving name young sockets only", () => {
-  for (let old = 1; old <= 5; old += 1) {
-    for (let young = 1; young <= 5; young += 1) {
-      const members: string[] = [...Array(old).fill("old"), ...Array(young).fill("young")];
-      const named = ({ base, count }: { base: number; count: number }) => members.slice(base, base + count);
-      for (const { close, before, after } of leaveSteps(old, young)) {
-        expect(new Set(named(before))).toEqual(new Set(["young"]));
-        expect(members[close]).toBe("old");
-        const last = members.pop() ?? "";
-        if (close < members.length) members[close] = last;
-        if (young > 1) expect(new Set(named(before))).toEqual(new Set(["young"]));
-        expect(named(after)).toEqual(Array(young).fill("young"));
-      }
-      expect([...orderAfterLeaving(old, young)].sort()).toEqual(Array.from({ length: young }, (_, i) => i));
-    }
-  }
 });
