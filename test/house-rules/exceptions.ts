@@ -6,8 +6,6 @@ export const LONG_FUNCTIONS: readonly string[] = [
   "src/config/source.ts",
   "src/demo/apiserver-process.ts",
   "src/doctor/judge-targets.ts",
-  "src/transport/tcp-connection.ts",
-  "src/transport/tcp.ts",
   "src/zone/build.ts",
 ];
 
@@ -66,11 +64,6 @@ export const WITHOUT_A_TEST: readonly string[] = [
   "src/server/reload.ts",
   "src/server/saved-state.ts",
   "src/server/status-view.ts",
-  "src/transport/batch/load.ts",
-  "src/transport/batch/steering.ts",
-  "src/transport/departure.ts",
-  "src/transport/sockets.ts",
-  "src/transport/tcp-connection.ts",
   "src/wire/address.ts",
   "src/zone/master-file.ts",
 ];
