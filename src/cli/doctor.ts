@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
+import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { ask } from "../client/ask.js";
 import { parseAddress, parseListenAddress } from "../config/address.js";
 import type { ZoneConfig } from "../config/config.js";
-import { readResolvConf } from "../doctor/collect-files.js";
+import { type LookUpAsMachine, readResolvConf } from "../doctor/collect-machine.js";
+import type { ResolverPlace } from "../doctor/collect-resolver.js";
 import type { LocalAddress } from "../doctor/dial-order.js";
-import { type DoctorInput, type DoctorSeams, examine } from "../doctor/doctor.js";
-import type { Asker } from "../doctor/facts.js";
+import { examine } from "../doctor/doctor.js";
+import type { Asker, ResolvConfFacts } from "../doctor/facts.js";
+import type { DoctorInput, DoctorSeams } from "../doctor/input.js";
 import { renderReport } from "../doctor/report.js";
 import { createProbeFiles } from "../health/probes/files.js";
 import { createRunProbe } from "../health/probes/probe.js";
@@ -34,6 +37,7 @@ interface DoctorOptions {
   readonly manifest?: readonly string[];
   readonly kubeconfig?: readonly string[];
   readonly resolvConf: string;
+  readonly hostsFile: string;
   readonly json?: true;
 }
 
@@ -48,8 +52,13 @@ export function addDoctor(program: Command, context: CommandContext): void {
     .option("--parent <address>", "server of the parent zone; may be repeated (default: looked for)", place)
     .option("--port <port>", "port of the zone's nameservers", portNumber, DNS_PORT)
     .option("--manifest <file>", "static Pod manifest of a kube-apiserver to judge; may be repeated", collect)
-    .option("--kubeconfig <file>", "kubeconfig or kubelet.conf to judge; may be repeated", collect)
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig, or file of kube-proxy or Cilium (ConfigMap, DaemonSet, Helm values), to judge; may be repeated",
+      collect,
+    )
     .option("--resolv-conf <file>", "where this machine's resolvers are named", "/etc/resolv.conf")
+    .option("--hosts-file <file>", "where this machine's fixed names are", "/etc/hosts")
     .option("--json", "print the report as JSON")
     .action(async (name: string | undefined, options: DoctorOptions) => {
       endQuietlyWithoutReader();
@@ -92,18 +101,17 @@ export function chooseZones(zones: readonly ZoneConfig[], name: string | undefin
 }
 
 function doctorInput(zones: readonly ZoneConfig[], options: DoctorOptions): DoctorInput {
-  const { resolvConf, resolver = [], parent = [], manifest = [], kubeconfig = [] } = options;
-  const named = (readResolvConf(resolvConf) ?? []).map((address) => ({
-    server: { address, port: DNS_PORT },
-    source: resolvConf,
-  }));
-  const given = resolver.map((server) => ({ server, source: "--resolver" }));
+  const { resolver = [], parent = [], manifest = [], kubeconfig = [] } = options;
+  const resolvConf = readResolvConf(options.resolvConf);
+  const own = resolversOf(resolvConf);
+  const given = resolver.map((server) => ({ server, source: "--resolver", isOwn: false }));
   // Whatever resolver is asked, this machine's own must not be livezone.
-  const own = new Set(zones.flatMap((zone) => zone.nameservers.flatMap(({ addresses }) => addresses)));
-  const wrong = named.filter(({ server }) => own.has(server.address));
+  const nameservers = new Set(zones.flatMap((zone) => zone.nameservers.flatMap(({ addresses }) => addresses)));
+  const wrong = own.filter(({ server }) => nameservers.has(server.address));
   return {
     zones,
-    resolvers: given.length === 0 ? named : [...given, ...wrong],
+    resolvers: given.length === 0 ? own : [...given, ...wrong],
+    machine: { resolvConf, hostsFile: options.hostsFile, isCompared: given.length === 0 },
     parents: parent,
     port: options.port,
     parentPort: DNS_PORT,
@@ -112,11 +120,19 @@ function doctorInput(zones: readonly ZoneConfig[], options: DoctorOptions): Doct
   };
 }
 
+/** Those that clients ask; this machine itself where none is named, as resolv.conf(5) has it. */
+function resolversOf({ file, nameservers }: ResolvConfFacts): ResolverPlace[] {
+  const place = (address: string, source: string) => ({ server: { address, port: DNS_PORT }, source, isOwn: true });
+  if (nameservers.length === 0) return [place("127.0.0.1", `${file} names none`)];
+  return nameservers.map((address) => place(address, file));
+}
+
 function systemSeams(): DoctorSeams {
   return {
     ask: patientAsker(),
     clock: systemClock,
     probe: createRunProbe(systemClock, createProbeFiles()),
+    lookUpAsMachine: lookUpWithSystem,
     localAddresses: localAddresses(),
     randomLabel: () => `livezone-doctor-${randomBytes(6).toString("hex")}`,
   };
@@ -137,6 +153,15 @@ export function patientAsker(): Asker {
     return { silence };
   };
 }
+
+/** `getaddrinfo`: by nsswitch.conf, the hosts file and the resolvers, as most programs do. */
+export const lookUpWithSystem: LookUpAsMachine = async (name) => {
+  try {
+    return { addresses: (await lookup(name, { all: true })).map(({ address }) => address) };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+};
 
 function localAddresses(): LocalAddress[] {
   return Object.values(networkInterfaces()).flatMap((addresses = []) =>

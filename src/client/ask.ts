@@ -19,6 +19,8 @@ export interface Asking {
   readonly transport?: "udp" | "tcp";
   /** RD: have the server resolve it. Default true. */
   readonly recurse?: boolean;
+  /** CD: have it answer without validating. Default false. */
+  readonly checkingDisabled?: boolean;
   /**
    * OPT record to send: octets offered for a UDP reply (default 1 232, what resolvers offer since the DNS flag day of
    * 2020) and options; false sends none.
@@ -84,9 +86,19 @@ function absolute(name: string): string {
   return name.endsWith(".") ? name : `${name}.`;
 }
 
-function encode({ id, name, type }: Question, { recurse = true, edns = {} }: Asking): Uint8Array {
+function encode(
+  { id, name, type }: Question,
+  { recurse = true, checkingDisabled = false, edns = {} }: Asking,
+): Uint8Array {
   const udpOctets = edns === false ? undefined : (edns.udpOctets ?? MAX_UDP_REPLY_OCTETS);
-  const plain = encodeQuery({ id, name, type, recurse, ...(udpOctets === undefined ? {} : { udpOctets }) });
+  const plain = encodeQuery({
+    id,
+    name,
+    type,
+    recurse,
+    checkingDisabled,
+    ...(udpOctets === undefined ? {} : { udpOctets }),
+  });
   const options = edns === false ? [] : (edns.options ?? []);
   if (options.length === 0) return plain;
   const data = Buffer.concat(
@@ -123,7 +135,9 @@ interface Wire {
 function overUdp(server: SocketAddress, query: Uint8Array): Wire {
   const socket = createSocket(server.address.includes(":") ? "udp6" : "udp4");
   // Connected, so that only the server's own address can answer and a closed port is an error at once.
-  socket.connect(server.port, server.address, () => socket.send(query));
+  // Without a callback, which would be given the error that there is no route, in the place of the listener below.
+  socket.once("connect", () => socket.send(query));
+  socket.connect(server.port, server.address);
   return {
     onMessage: (take) => socket.on("message", take),
     onError: (take) => socket.on("error", take),

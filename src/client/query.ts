@@ -1,5 +1,5 @@
 import { Packet } from "dns2";
-import { CLASS } from "../wire/constants.js";
+import { CLASS, FLAG } from "../wire/constants.js";
 import { formatName, labelsOf, type Name, NameError } from "../wire/name.js";
 
 /** A question for a server, as a client puts it. */
@@ -10,6 +10,8 @@ export interface Query {
   readonly type: number;
   /** RD. Default true. */
   readonly recurse?: boolean;
+  /** CD: the resolver is to answer without validating (RFC 4035 §3.2.2). Default false. */
+  readonly checkingDisabled?: boolean;
   /** Octets offered for a UDP reply in an OPT record (RFC 6891 §6.1.2); absent: no such record. */
   readonly udpOctets?: number;
 }
@@ -19,7 +21,14 @@ export interface Query {
  *
  * @throws NameError for a label with a dot inside, which `dns2` cannot carry and no host has
  */
-export function encodeQuery({ id, name, type, recurse = true, udpOctets }: Query): Uint8Array {
+export function encodeQuery({
+  id,
+  name,
+  type,
+  recurse = true,
+  checkingDisabled = false,
+  udpOctets,
+}: Query): Uint8Array {
   const labels = labelsOf(name);
   if (labels.some((label) => label.includes("."))) throw new NameError(`${formatName(name)} has a dot inside a label`);
   const packet = new Packet();
@@ -29,5 +38,8 @@ export function encodeQuery({ id, name, type, recurse = true, udpOctets }: Query
     // Written out, since `dns2` takes an offer of 0 for none.
     packet.additionals.push({ ...Packet.Resource.EDNS([]), name: "", class: udpOctets });
   }
-  return packet.toBuffer();
+  const octets = packet.toBuffer();
+  // `dns2` has no field for CD.
+  if (checkingDisabled) octets.writeUInt16BE(octets.readUInt16BE(2) | FLAG.CD, 2);
+  return octets;
 }

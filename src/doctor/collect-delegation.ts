@@ -1,6 +1,6 @@
 import type { SocketAddress } from "../lib/listening.js";
 import type { Asker, DelegationFacts } from "./facts.js";
-import { addressesIn } from "./judge-nameservers.js";
+import { addressesIn } from "./heard.js";
 
 /** Asks the servers of the parent zone for the zone's NS records, without recursion, as a resolver does. */
 export async function collectDelegation(

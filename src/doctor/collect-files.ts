@@ -1,9 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
-import { parseAddress } from "../config/address.js";
 import { messageOf } from "../lib/errors.js";
-import type { KubeconfigFacts, ManifestFacts, UnreadableFile } from "./facts.js";
+import type { ManifestFacts, UnreadableFile } from "./facts.js";
 
 /** Larger files are not what they are given for. Octets. */
 const MAX_FILE_OCTETS = 1 << 20;
@@ -16,10 +15,6 @@ const manifestSchema = z.object({
     terminationGracePeriodSeconds: z.number().optional(),
     containers: z.array(z.object({ command: z.array(z.string()).default([]), args: z.array(z.string()).default([]) })),
   }),
-});
-
-const kubeconfigSchema = z.object({
-  clusters: z.array(z.object({ name: z.string().default(""), cluster: z.object({ server: z.string() }) })),
 });
 
 /** Reads a kube-apiserver's static Pod manifest. */
@@ -45,28 +40,6 @@ export function readManifest(file: string): ManifestFacts | UnreadableFile {
   });
 }
 
-/** Reads a kubeconfig. */
-export function readKubeconfig(file: string): KubeconfigFacts | UnreadableFile {
-  return readYaml(file, "a kubeconfig with clusters", kubeconfigSchema, ({ clusters }) => ({
-    file,
-    servers: clusters.map(({ name, cluster }) => ({ cluster: name, server: cluster.server })),
-  }));
-}
-
-/** Addresses of the resolvers in a resolv.conf, in order; undefined if there is no such file. */
-export function readResolvConf(file: string): string[] | undefined {
-  let text: string;
-  try {
-    text = readText(file);
-  } catch {
-    return undefined;
-  }
-  return [...text.matchAll(/^\s*nameserver\s+(\S+)/gm)].flatMap(([, address = ""]) => {
-    const parsed = parseAddress(address);
-    return "value" in parsed ? [parsed.value] : [];
-  });
-}
-
 function readYaml<S extends z.ZodType, T>(
   file: string,
   what: string,
@@ -82,7 +55,8 @@ function readYaml<S extends z.ZodType, T>(
   }
 }
 
-function readText(file: string): string {
+/** The text of a file. @throws if it cannot be read or is too large */
+export function readText(file: string): string {
   if (statSync(file).size > MAX_FILE_OCTETS) throw new Error("it is larger than 1 MiB");
   return readFileSync(file, "utf8");
 }

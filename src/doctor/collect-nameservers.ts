@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
 import { askTwice } from "./ask-twice.js";
 import type { Asker, Heard, NameserverFacts } from "./facts.js";
-import { addressesIn } from "./judge-nameservers.js";
+import { addressesIn } from "./heard.js";
 import { mapLimited, pause } from "./pace.js";
 
 /** A nameserver address to ask, and where it was named. */

@@ -3,7 +3,7 @@ import type { SocketAddress } from "../lib/listening.js";
 import { askTwice } from "./ask-twice.js";
 import type { AskedEndpoint } from "./collect-nameservers.js";
 import type { Asker, Heard, ResolvedFacts, ResolverFacts } from "./facts.js";
-import { addressesIn } from "./judge-nameservers.js";
+import { addressesIn, rcodeOf } from "./heard.js";
 import { mapLimited, pause } from "./pace.js";
 
 /** An endpoint to resolve. */
@@ -12,6 +12,15 @@ export interface ResolvedEndpoint extends AskedEndpoint {
   readonly ttl: number;
   /** `<target>.<endpoint>` names with the addresses of each. */
   readonly targets: readonly { readonly name: string; readonly addresses: readonly string[] }[];
+}
+
+/** A resolver to ask. */
+export interface ResolverPlace {
+  readonly server: SocketAddress;
+  /** `--resolver`, or the file that names it. */
+  readonly source: string;
+  /** This machine's clients use it. */
+  readonly isOwn: boolean;
 }
 
 /** Longest TTL, seconds, whose end is waited for. */
@@ -30,16 +39,17 @@ const AT_ONCE = 8;
 export async function collectResolver(
   ask: Asker,
   clock: Clock,
-  resolver: { readonly server: SocketAddress; readonly source: string },
+  resolver: ResolverPlace,
   zone: string,
   endpoints: readonly ResolvedEndpoint[],
   randomLabel: () => string,
 ): Promise<ResolverFacts> {
   const { server } = resolver;
-  const resolve = (name: string, type: string) => ask({ server, name, type, recurse: true });
+  const resolve: Resolve = (name, type, checkingDisabled = false) =>
+    ask({ server, name, type, recurse: true, checkingDisabled });
   const absent = `${randomLabel()}.${zone}`;
 
-  const askFirst = ({ fqdn, types }: ResolvedEndpoint) => firstOf(types, (type) => resolve(fqdn, type));
+  const askFirst = (endpoint: ResolvedEndpoint) => firstOf(endpoint, resolve);
   // One that is silent is waited for once, not for every endpoint.
   const [head, ...rest] = endpoints;
   const headFirst = head === undefined ? undefined : await askFirst(head);
@@ -50,7 +60,9 @@ export async function collectResolver(
     return { ...resolver, endpoints: unheard, overTcp: NOT_ASKED, negatives: [] };
   }
   const before = [headFirst, ...(await mapLimited(rest, AT_ONCE, askFirst))];
-  const [negatives, overTcp, others] = await Promise.all([
+  const isUnresolved = before.some(({ first }) => first.every((heard) => addressesIn(heard).length === 0));
+  const [soa, negatives, overTcp, others] = await Promise.all([
+    isUnresolved ? resolve(zone, "SOA") : undefined,
     twice(() => resolve(absent, "A")),
     askTwice(ask, { server, name: head.fqdn, type: "A", recurse: true, transport: "tcp" }),
     mapLimited([...endpoints.keys()], AT_ONCE, (index) => {
@@ -68,8 +80,8 @@ export async function collectResolver(
   if (longest > 0) await pause(clock, longest * 1000 + PAST_EXPIRY_MS);
   const resolved = await mapLimited([...endpoints.keys()], AT_ONCE, async (index): Promise<ResolvedFacts> => {
     const endpoint = endpoints[index] as ResolvedEndpoint;
-    const { first = [], type = "A" } = before[index] ?? {};
-    const facts = { first, otherFamily: others[index] ?? [] };
+    const { first = [], type = "A", unvalidated } = before[index] ?? {};
+    const facts = { first, otherFamily: others[index] ?? [], ...(unvalidated === undefined ? {} : { unvalidated }) };
     if (isWatched[index] !== true) return facts;
     const stale = await resolve(endpoint.fqdn, type);
     await pause(clock, REFRESH_MS);
@@ -79,20 +91,26 @@ export async function collectResolver(
     if (target === undefined) return { ...facts, later };
     return { ...facts, later, uncached: await resolve(target.name, type) };
   });
-  return { ...resolver, endpoints: byName(endpoints, resolved), overTcp, negatives };
+  const endpointFacts = byName(endpoints, resolved);
+  return { ...resolver, endpoints: endpointFacts, overTcp, negatives, ...(soa === undefined ? {} : { soa }) };
 }
 
 const NOT_ASKED: Heard = { silence: "not asked" };
 
-/** The first type that has addresses, asked twice; the last one if none has. */
+/** Asks the resolver; never rejects. */
+type Resolve = (name: string, type: string, checkingDisabled?: boolean) => Promise<Heard>;
+
+/** The first type that has addresses, asked twice; the last one if none has, after SERVFAIL without validation too. */
 async function firstOf(
-  types: readonly ("A" | "AAAA")[],
-  resolve: (type: "A" | "AAAA") => Promise<Heard>,
-): Promise<{ type: "A" | "AAAA"; first: Heard[] }> {
+  { fqdn, types }: ResolvedEndpoint,
+  resolve: Resolve,
+): Promise<{ type: "A" | "AAAA"; first: Heard[]; unvalidated?: Heard }> {
   for (const type of types) {
-    const first = await twice(() => resolve(type));
-    const isLast = type === types.at(-1);
-    if (isLast || first.some((heard) => addressesIn(heard).length > 0)) return { type, first };
+    const first = await twice(() => resolve(fqdn, type));
+    if (first.some((heard) => addressesIn(heard).length > 0)) return { type, first };
+    if (type !== types.at(-1)) continue;
+    const isFailing = first.some((heard) => rcodeOf(heard) === "SERVFAIL");
+    return { type, first, ...(isFailing ? { unvalidated: await resolve(fqdn, type, true) } : {}) };
   }
   return { type: "A", first: [] };
 }

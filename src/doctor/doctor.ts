@@ -1,48 +1,28 @@
 import type { EndpointConfig, ZoneConfig } from "../config/config.js";
-import type { RunProbe } from "../health/probes/probe.js";
-import type { Clock } from "../lib/clock.js";
-import type { SocketAddress } from "../lib/listening.js";
 import { collectDelegation, findParents, lookUp } from "./collect-delegation.js";
-import { readKubeconfig, readManifest } from "./collect-files.js";
+import { collectMachine } from "./collect-machine.js";
 import { collectNameservers, type NameserverPlace } from "./collect-nameservers.js";
 import { collectResolver, type ResolvedEndpoint } from "./collect-resolver.js";
 import { collectTargets } from "./collect-targets.js";
-import { type DialOrder, dialOrders, type LocalAddress } from "./dial-order.js";
-import type { Asker, DelegationFacts, NameserverFacts, ResolverFacts, TargetFacts, UnreadableFile } from "./facts.js";
+import { type DialOrder, dialOrders } from "./dial-order.js";
+import { examineFiles } from "./examine-files.js";
+import type {
+  Asker,
+  DelegationFacts,
+  Heard,
+  MachineFacts,
+  NameserverFacts,
+  ResolverFacts,
+  TargetFacts,
+} from "./facts.js";
 import { type Finding, SEVERITIES } from "./finding.js";
+import { addressesIn } from "./heard.js";
+import type { DoctorInput, DoctorSeams } from "./input.js";
 import { glueOf, judgeDelegation, judgeReachability } from "./judge-delegation.js";
-import { judgeKubeconfigs, judgeManifests, judgeUnreadable } from "./judge-files.js";
-import { addressesIn, judgeNameservers } from "./judge-nameservers.js";
+import { judgeMachine, judgeResolvConf, type KnownEndpoint } from "./judge-machine.js";
+import { judgeNameservers } from "./judge-nameservers.js";
 import { type ExpectedAnswers, judgeResolver, resolves } from "./judge-resolver.js";
 import { judgeTargets } from "./judge-targets.js";
-
-/** What is looked at. */
-export interface DoctorInput {
-  /** Zones with the endpoints to look at; at least one. */
-  readonly zones: readonly ZoneConfig[];
-  /** Resolvers, and where each was named. */
-  readonly resolvers: readonly { readonly server: SocketAddress; readonly source: string }[];
-  /** Servers of the parent zone; empty = look for them through the resolvers. */
-  readonly parents: readonly SocketAddress[];
-  /** Port of the zone's nameservers: 53, unless livezone is tried out on another one. */
-  readonly port: number;
-  /** Port of the parent's servers where they are looked for: 53, except in tests. */
-  readonly parentPort: number;
-  /** Manifests of kube-apiservers. */
-  readonly manifests: readonly string[];
-  /** Kubeconfigs. */
-  readonly kubeconfigs: readonly string[];
-}
-
-/** What the doctor looks with. */
-export interface DoctorSeams {
-  readonly ask: Asker;
-  readonly clock: Clock;
-  readonly probe: RunProbe;
-  readonly localAddresses: readonly LocalAddress[];
-  /** A DNS label that nobody has asked for. */
-  randomLabel(): string;
-}
 
 /** What was found. */
 export interface DoctorReport {
@@ -60,7 +40,9 @@ export interface DoctorReport {
 export async function examine(input: DoctorInput, seams: DoctorSeams): Promise<DoctorReport> {
   const zones = await Promise.all(input.zones.map((zone) => examineZone(zone, input, seams)));
   const endpoints = input.zones.flatMap((zone) => zone.endpoints);
-  const findings = [...zones.flatMap((zone) => zone.findings), ...judgeFiles(input, endpoints)];
+  const ofMachine = input.machine.isCompared ? judgeResolvConf(input.machine.resolvConf) : [];
+  const ofFiles = await examineFiles(input, endpoints, seams);
+  const findings = [...ofMachine, ...zones.flatMap((zone) => zone.findings), ...ofFiles];
   const order = (finding: Finding) => SEVERITIES.indexOf(finding.severity);
   return {
     healthy: findings.every(({ severity }) => severity !== "error"),
@@ -84,12 +66,6 @@ interface ExaminedZone {
 async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSeams): Promise<ExaminedZone> {
   const name = zone.zone;
   const own = await ownNameservers(zone, input, seams.ask);
-  const expected: ExpectedAnswers = {
-    zone: name,
-    endpoints: new Map(zone.endpoints.map((endpoint) => [endpoint.fqdn, answersOf(endpoint)])),
-    negativeTtl: zone.soa.negativeTtl,
-    nameservers: new Set([...own.values()].flat()),
-  };
   const resolving = Promise.all(
     input.resolvers.map((resolver) =>
       collectResolver(seams.ask, seams.clock, resolver, name, zone.endpoints.map(resolvedEndpoint), seams.randomLabel),
@@ -101,6 +77,8 @@ async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSe
   const resolvedEndpoints = zone.endpoints.map(resolvedEndpoint);
   const nameservers = await collectNameservers(seams.ask, seams.clock, name, resolvedEndpoints, places);
   const [resolvers, targets] = await Promise.all([resolving, probing]);
+  const machine = await machineOf(zone, input, seams, resolvers);
+  const expected = expectedAnswers(zone, own, nameservers);
 
   const nowMs = seams.clock.wallMs();
   return {
@@ -109,15 +87,63 @@ async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSe
       ...judgeReachability(nameservers, name),
       ...judgeNameservers(nameservers, name, nowMs),
       ...resolvers.flatMap((facts) => judgeResolver(facts, expected)),
+      ...judgeMachine(machine, knownEndpoints(expected, resolvers)),
       ...zone.endpoints.flatMap((endpoint, index) => judgeTargets(endpoint, targets[index] as TargetFacts[], nowMs)),
     ],
     clients: resolvedEndpoints.map(({ fqdn }) => ({
       endpoint: fqdn,
-      orders: dialOrders(received(fqdn, resolvers, nameservers), seams.localAddresses),
+      orders: dialOrders(received(fqdn, machine, resolvers, nameservers), seams.localAddresses),
     })),
     nameservers: places.length,
     targets: targets.flat().length,
   };
+}
+
+/** How this machine resolves the endpoints; `getaddrinfo` is not kept waiting for resolvers that are silent. */
+function machineOf(
+  zone: ZoneConfig,
+  { machine }: DoctorInput,
+  { lookUpAsMachine }: DoctorSeams,
+  resolvers: readonly ResolverFacts[],
+): Promise<MachineFacts> {
+  const { resolvConf, hostsFile, isCompared } = machine;
+  const isHeard = ({ first }: { first: readonly Heard[] }) => first.some((heard) => "reply" in heard);
+  const isAsked =
+    isCompared && resolvers.some(({ isOwn, endpoints }) => isOwn && [...endpoints.values()].some(isHeard));
+  const names = zone.endpoints.map(({ fqdn }) => fqdn);
+  return collectMachine(resolvConf, hostsFile, names, isAsked ? lookUpAsMachine : undefined);
+}
+
+function expectedAnswers(
+  zone: ZoneConfig,
+  own: ReadonlyMap<string, readonly string[]>,
+  nameservers: readonly NameserverFacts[],
+): ExpectedAnswers {
+  const answered = ({ fqdn }: EndpointConfig) =>
+    nameservers.flatMap(({ endpoints }) => {
+      const heard = endpoints.get(fqdn);
+      return heard === undefined ? [] : addressesIn(heard);
+    });
+  return {
+    zone: zone.zone,
+    endpoints: new Map(zone.endpoints.map((endpoint) => [endpoint.fqdn, answersOf(endpoint)])),
+    answered: new Map(zone.endpoints.map((endpoint) => [endpoint.fqdn, new Set(answered(endpoint))])),
+    negativeTtl: zone.soa.negativeTtl,
+    nameservers: new Set([...own.values()].flat()),
+  };
+}
+
+function knownEndpoints(
+  { endpoints }: ExpectedAnswers,
+  resolvers: readonly ResolverFacts[],
+): Map<string, KnownEndpoint> {
+  const resolved = (fqdn: string) => {
+    const facts = resolvers.filter(({ isOwn }) => isOwn).flatMap((one) => one.endpoints.get(fqdn) ?? []);
+    return new Set(facts.flatMap(({ first, otherFamily }) => [...first, ...otherFamily].flatMap(addressesIn)));
+  };
+  return new Map(
+    [...endpoints].map(([fqdn, { addresses }]) => [fqdn, { addresses, resolved: resolved(fqdn) }] as const),
+  );
 }
 
 /** Absolute names and addresses of the configured nameservers; addresses of those outside the zone are looked up. */
@@ -189,12 +215,15 @@ function familiesOf(addresses: readonly string[]): readonly ("A" | "AAAA")[] {
   return hasIpv4 ? ["A", "AAAA"] : ["AAAA"];
 }
 
-/** What a client gets: from the first resolver that answers, or else from a nameserver. */
+/** What a client gets: from the hosts file, the first resolver that answers, or else from a nameserver. */
 function received(
   fqdn: string,
+  machine: MachineFacts,
   resolvers: readonly ResolverFacts[],
   nameservers: readonly NameserverFacts[],
 ): string[] {
+  const pinned = machine.endpoints.get(fqdn)?.hosts ?? [];
+  if (pinned.length > 0) return pinned.map(({ address }) => address);
   for (const { endpoints } of resolvers) {
     const resolved = endpoints.get(fqdn);
     const addresses = [...(resolved?.first.slice(0, 1) ?? []), ...(resolved?.otherFamily ?? [])].flatMap(addressesIn);
@@ -202,24 +231,4 @@ function received(
   }
   const answered = nameservers.flatMap(({ endpoints }) => endpoints.get(fqdn) ?? []).map(addressesIn);
   return answered.find((addresses) => addresses.length > 0) ?? [];
-}
-
-function judgeFiles({ manifests, kubeconfigs }: DoctorInput, endpoints: readonly EndpointConfig[]): Finding[] {
-  const unreadable: UnreadableFile[] = [];
-  const readable = <T>(read: T | UnreadableFile): T[] => {
-    if (!isUnreadable(read)) return [read];
-    unreadable.push(read);
-    return [];
-  };
-  const apiservers = manifests.map(readManifest).flatMap(readable);
-  const clients = kubeconfigs.map(readKubeconfig).flatMap(readable);
-  return [
-    ...judgeManifests(apiservers, endpoints),
-    ...judgeKubeconfigs(clients, endpoints),
-    ...judgeUnreadable(unreadable),
-  ];
-}
-
-function isUnreadable<T>(read: T | UnreadableFile): read is UnreadableFile {
-  return typeof read === "object" && read !== null && "problem" in read;
 }

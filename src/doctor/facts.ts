@@ -19,6 +19,8 @@ export interface Question {
   readonly name: string;
   readonly type: string;
   readonly recurse: boolean;
+  /** Ask for an answer that is not validated (CD, RFC 4035 §3.2.2). Default false. */
+  readonly checkingDisabled?: boolean;
   readonly transport?: "udp" | "tcp";
 }
 
@@ -53,8 +55,12 @@ export interface ResolverFacts {
   readonly server: SocketAddress;
   /** `--resolver`, or the file that names it. */
   readonly source: string;
+  /** This machine's clients use it: it stands in resolv.conf. */
+  readonly isOwn: boolean;
   readonly endpoints: ReadonlyMap<string, ResolvedFacts>;
   readonly overTcp: Heard;
+  /** The zone's SOA, asked for where an endpoint has no address there. */
+  readonly soa?: Heard;
   /** A name of the zone that does not exist, asked for twice. */
   readonly negatives: readonly Heard[];
 }
@@ -69,6 +75,8 @@ export interface ResolvedFacts {
   readonly uncached?: Heard;
   /** Addresses of the other family, if it has two. */
   readonly otherFamily: readonly Heard[];
+  /** Asked once more without validation, after SERVFAIL. */
+  readonly unvalidated?: Heard;
 }
 
 /** The certificate that a target presented, whoever signed it. */
@@ -106,11 +114,57 @@ export interface ManifestFacts {
   readonly graceSeconds: number;
 }
 
-/** A kubeconfig: `admin.conf`, `kubelet.conf`, … */
-export interface KubeconfigFacts {
+/** A file that tells a client where the apiserver is: a kubeconfig, or configuration of kube-proxy or Cilium. */
+export interface ClientFileFacts {
   readonly file: string;
-  readonly servers: readonly { readonly cluster: string; readonly server: string }[];
+  /** At least one. */
+  readonly servers: readonly NamedServer[];
 }
+
+/** One place in a file that names an apiserver. */
+export interface NamedServer {
+  /** Where in the file, e.g. `the server of cluster kubernetes`. */
+  readonly place: string;
+  /** As written; a host and a port that stand apart are put together to a URL. */
+  readonly server: string;
+  /** How it is written: as a URL, as Cilium's Helm values, or as environment variables. */
+  readonly form: "url" | "helm" | "variables";
+}
+
+/** How this machine resolves names, beside its resolvers. */
+export interface MachineFacts {
+  readonly resolvConf: ResolvConfFacts;
+  readonly hostsFile: string;
+  readonly endpoints: ReadonlyMap<string, MachineLookup>;
+}
+
+/** What `resolv.conf` names. */
+export interface ResolvConfFacts {
+  readonly file: string;
+  /** Addresses that clients ask, in order; link-local ones with their interface (`fe80::1%eth0`). */
+  readonly nameservers: readonly string[];
+  /** Addresses beyond the third one, which no client asks. */
+  readonly surplus: readonly string[];
+}
+
+/** One endpoint as this machine resolves it. */
+export interface MachineLookup {
+  /** Lines of the hosts file with the name. */
+  readonly hosts: readonly HostsLine[];
+  /** What `getaddrinfo` says; absent if it was not asked. */
+  readonly lookup?: Lookup;
+}
+
+/** A line of a hosts file. */
+export interface HostsLine {
+  /** From 1. */
+  readonly line: number;
+  readonly text: string;
+  readonly address: string;
+}
+
+/** What the machine's own resolving says of a name: its addresses, or why there are none. */
+export type Lookup = { readonly addresses: readonly string[] } | { readonly problem: string };
 
 /** A file that was given and could not be made sense of. */
 export interface UnreadableFile {

@@ -22,6 +22,8 @@ export const FINDINGS = {
   // The resolvers.
   "resolver-unreachable": "a resolver does not answer",
   "resolver-fails": "a resolver cannot resolve the name",
+  "resolver-bogus": "a resolver takes the zone's answers for forged (DNSSEC)",
+  "resolver-strips-private": "a resolver drops private addresses from answers",
   "resolver-other-answer": "a resolver answers with addresses that are no targets",
   "resolver-ttl-stretched": "a resolver keeps answers longer than their TTL",
   "resolver-ttl-clamped": "a resolver keeps answers for less than their TTL",
@@ -31,6 +33,11 @@ export const FINDINGS = {
   "resolver-tcp-blocked": "a resolver answers over UDP, but not over TCP",
   "resolver-edns-stripped": "EDNS is lost on the way to a resolver",
   "livezone-as-resolver": "a nameserver of the zone is used as a resolver",
+  // This machine.
+  "hosts-file-pins": "the hosts file fixes the endpoint's addresses",
+  "machine-resolves-otherwise": "this machine resolves the endpoint otherwise than its resolvers",
+  "resolv-conf-empty": "resolv.conf names no resolver",
+  "resolv-conf-surplus": "resolv.conf names resolvers that no client asks",
   // The apiservers.
   "certificate-name-missing": "a target's certificate lacks the endpoint's name",
   "certificate-expired": "a target's certificate is out of date",
@@ -46,6 +53,8 @@ export const FINDINGS = {
   "shutdown-delay-short": "an apiserver stops before clients have been told",
   "termination-grace-short": "the apiserver's Pod is killed before its shutdown delay is over",
   "raw-address": "a client's file names an address instead of the endpoint",
+  "endpoint-url-wrong": "a client's file has the endpoint's name with a wrong scheme or port",
+  "endpoint-bypassed": "a client's file names another host than the endpoint",
   "file-unreadable": "a file given could not be read",
 } as const;
 

@@ -1,7 +1,6 @@
-import { isIP } from "node:net";
 import type { EndpointConfig } from "../config/config.js";
 import { worstCaseTimelines } from "../health/timeline.js";
-import type { KubeconfigFacts, ManifestFacts, UnreadableFile } from "./facts.js";
+import type { ManifestFacts, UnreadableFile } from "./facts.js";
 import { type Finding, list } from "./finding.js";
 import { SHARED_MEANING, SHARED_REMEDY } from "./judge-targets.js";
 
@@ -86,52 +85,6 @@ function judgeAdvertised(manifests: readonly ManifestFacts[]): Finding[] {
       },
     ];
   });
-}
-
-/** Finds addresses where the endpoint's name belongs. */
-export function judgeKubeconfigs(files: readonly KubeconfigFacts[], endpoints: readonly EndpointConfig[]): Finding[] {
-  return files.flatMap(({ file, servers }) =>
-    servers.flatMap(({ cluster, server }): Finding[] => {
-      const host = hostOf(server);
-      if (host === undefined || isIP(host) === 0) return [];
-      const owner = endpoints.find(({ targets }) => targets.some(({ addresses }) => addresses.includes(host)));
-      const target = owner?.targets.find(({ addresses }) => addresses.includes(host));
-      const endpoint = owner ?? endpoints[0];
-      const write = `https://${endpoint?.fqdn ?? "ENDPOINT"}:${endpoint?.port ?? 6443}`;
-      if (target === undefined && (host === "::1" || host.startsWith("127.")))
-        return [throughProxy(file, cluster, server, write)];
-      return [
-        {
-          id: "raw-address",
-          severity: "error",
-          subject: file,
-          evidence: `The server of cluster ${cluster} is ${server}${target === undefined ? "" : `: the target ${target.id} alone`}.`,
-          meaning: "Whoever uses this file loses the cluster with that one machine, whatever DNS answers.",
-          remedy: `Write server: ${write}. Only the kubelet of a control-plane node may keep its own apiserver's address (since Kubernetes 1.36 it always does).`,
-        },
-      ];
-    }),
-  );
-}
-
-function throughProxy(file: string, cluster: string, server: string, write: string): Finding {
-  return {
-    id: "raw-address",
-    severity: "warning",
-    subject: file,
-    evidence: `The server of cluster ${cluster} is ${server}, on the machine itself.`,
-    meaning:
-      "Whoever uses this file goes through what listens there (a local apiserver, or the load balancer of k3s or kubespray), not through the endpoint.",
-    remedy: `If that is not meant, write server: ${write}.`,
-  };
-}
-
-function hostOf(server: string): string | undefined {
-  try {
-    return new URL(server).hostname.replace(/^\[(.*)\]$/, "$1");
-  } catch {
-    return undefined;
-  }
 }
 
 /** Files that could not be judged. */

@@ -2,6 +2,7 @@ import type { Reply, ReplyRecord } from "../client/reply.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Heard, NameserverFacts } from "./facts.js";
 import { type Finding, list } from "./finding.js";
+import { addressesIn } from "./heard.js";
 
 /**
  * Seconds by which a serial may be ahead of this machine's clock. A serial is the time of the last change, or one more
@@ -141,12 +142,6 @@ function addressesText(heard: Heard | undefined): string {
   if (!("reply" in heard)) return heard.silence;
   const found = addressesIn(heard);
   return found.length > 0 ? found.sort().join(" ") : `no address (${heard.reply.rcode})`;
-}
-
-/** The addresses in the answer section. */
-export function addressesIn(heard: Heard): string[] {
-  if (!("reply" in heard)) return [];
-  return heard.reply.answers.flatMap(({ address }) => (address === undefined ? [] : [address]));
 }
 
 /** Fields of the SOA in the answer: primary, contact, serial, refresh, retry, expire, minimum. */

@@ -1,7 +1,9 @@
+import { extendedErrors } from "../client/extended-error.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Heard, ResolvedFacts, ResolverFacts } from "./facts.js";
-import { type Finding, list } from "./finding.js";
-import { addressesIn } from "./judge-nameservers.js";
+import { type Finding, type FindingId, list } from "./finding.js";
+import { addressesIn } from "./heard.js";
+import { judgeStripped, judgeUnresolved } from "./judge-unresolved.js";
 
 /** What answers would be without a cache in between. */
 export interface ExpectedAnswers {
@@ -9,6 +11,8 @@ export interface ExpectedAnswers {
   readonly zone: string;
   /** TTL and all addresses that may be answered, by fqdn. */
   readonly endpoints: ReadonlyMap<string, { readonly ttl: number; readonly addresses: ReadonlySet<string> }>;
+  /** Addresses that the nameservers answer now, by fqdn; empty where none could be asked. */
+  readonly answered: ReadonlyMap<string, ReadonlySet<string>>;
   /** Seconds. */
   readonly negativeTtl: number;
   /** Addresses of the zone's nameservers. */
@@ -18,18 +22,22 @@ export interface ExpectedAnswers {
 /** RFC 8914: "Stale Answer" and "Stale NXDOMAIN Answer". */
 const STALE_ERRORS: ReadonlySet<number> = new Set([3, 19]);
 
-/** Option code of extended errors, RFC 8914 §2. */
-const EXTENDED_ERROR = 15;
+/** What is said of a resolver without an address for an endpoint: there is no more to find out. */
+const UNRESOLVED: ReadonlySet<FindingId> = new Set(["resolver-fails", "resolver-bogus", "resolver-strips-private"]);
+
+function subjectOf({ server, source }: ResolverFacts): string {
+  return `resolver ${formatAddress(server)} (${source})`;
+}
 
 /** Judges one resolver. A server of the zone itself is judged as such and nothing else. */
 export function judgeResolver(facts: ResolverFacts, expected: ExpectedAnswers): Finding[] {
-  const subject = `resolver ${formatAddress(facts.server)} (${facts.source})`;
+  const subject = subjectOf(facts);
   const all = [...facts.endpoints.values()];
   const anyReply = all.flatMap(({ first }) => first).find((heard) => "reply" in heard);
-  if (isOwnServer(facts, anyReply, expected)) return [usedAsResolver(subject, expected)];
+  if (isOwnServer(facts, anyReply, expected)) return [usedAsResolver(subject, anyReply, expected)];
   if (anyReply === undefined) return [unreachable(subject, all[0]?.first[0])];
-  const findings = [...facts.endpoints].flatMap(([fqdn, resolved]) => judgeEndpoint(subject, fqdn, resolved, expected));
-  if (findings.some(({ id }) => id === "resolver-fails")) return findings;
+  const findings = [...facts.endpoints].flatMap(([fqdn, resolved]) => judgeEndpoint(facts, fqdn, resolved, expected));
+  if (findings.some(({ id }) => UNRESOLVED.has(id))) return findings;
   return [...findings, ...judgeNegatives(subject, facts, expected), ...judgeTransport(subject, facts, anyReply)];
 }
 
@@ -38,18 +46,23 @@ export function resolves(facts: ResolverFacts): boolean {
   return [...facts.endpoints.values()].some(({ first }) => first.some((heard) => addressesIn(heard).length > 0));
 }
 
-function isOwnServer({ server }: ResolverFacts, heard: Heard | undefined, { nameservers }: ExpectedAnswers): boolean {
-  if (heard !== undefined && "reply" in heard && heard.reply.ra) return false;
-  if (heard !== undefined && "reply" in heard && heard.reply.aa) return true;
-  return nameservers.has(server.address);
+/** One that is silent is told from another service at a nameserver's address by resolv.conf, whose port is that of DNS. */
+function isOwnServer(
+  { server, isOwn }: ResolverFacts,
+  heard: Heard | undefined,
+  { nameservers }: ExpectedAnswers,
+): boolean {
+  if (heard === undefined || !("reply" in heard)) return isOwn && nameservers.has(server.address);
+  if (heard.reply.ra) return false;
+  return heard.reply.aa || nameservers.has(server.address);
 }
 
-function usedAsResolver(subject: string, { zone }: ExpectedAnswers): Finding {
+function usedAsResolver(subject: string, heard: Heard | undefined, { zone }: ExpectedAnswers): Finding {
   return {
     id: "livezone-as-resolver",
     severity: "error",
     subject,
-    evidence: `It is a nameserver of ${zone}: it answers with authority and offers no recursion.`,
+    evidence: `It is a nameserver of ${zone}: ${heard === undefined ? "nameservers: has its address, and nothing answers there now" : "it offers no recursion"}.`,
     meaning: `livezone answers for ${zone} only: every other name, image registries and the internet included, is REFUSED there.`,
     remedy:
       "Name resolvers in resolv.conf, and have them find the zone by its delegation or by a stub zone (livezone delegation --format unbound).",
@@ -68,11 +81,16 @@ function unreachable(subject: string, heard: Heard | undefined): Finding {
   };
 }
 
-function judgeEndpoint(subject: string, fqdn: string, resolved: ResolvedFacts, expected: ExpectedAnswers): Finding[] {
+function judgeEndpoint(
+  facts: ResolverFacts,
+  fqdn: string,
+  resolved: ResolvedFacts,
+  expected: ExpectedAnswers,
+): Finding[] {
   const { first } = resolved;
+  const subject = subjectOf(facts);
   const addresses = [...new Set(first.flatMap(addressesIn))];
   const { ttl = 0, addresses: known = new Set<string>() } = expected.endpoints.get(fqdn) ?? {};
-  if (addresses.length === 0) return [fails(subject, fqdn, first, expected)];
   const strangers = addresses.filter((address) => !known.has(address));
   if (strangers.length > 0) {
     return [
@@ -86,21 +104,13 @@ function judgeEndpoint(subject: string, fqdn: string, resolved: ResolvedFacts, e
       },
     ];
   }
-  return judgeTtl(subject, fqdn, resolved, ttl);
-}
-
-function fails(subject: string, fqdn: string, first: readonly Heard[], { zone }: ExpectedAnswers): Finding {
-  const said = first.map((heard) =>
-    "reply" in heard ? (heard.reply.rcode === "NOERROR" ? "no address" : heard.reply.rcode) : heard.silence,
-  );
-  return {
-    id: "resolver-fails",
-    severity: "error",
-    subject,
-    evidence: `Asked for ${fqdn} A: ${list([...new Set(said)])}.`,
-    meaning: "Clients of this resolver cannot reach the endpoint at all.",
-    remedy: `Delegate ${zone} in its parent, or tell this resolver where the zone is (livezone delegation ${zone} --format bind, windows, unbound, dnsmasq or coredns). In BIND use static-stub rather than forward: livezone offers no recursion.`,
-  };
+  const answered = expected.answered.get(fqdn) ?? new Set<string>();
+  const stripped = judgeStripped(subject, fqdn, resolved, facts.soa, { possible: known, answered }, expected.zone);
+  if (addresses.length === 0) {
+    const unresolved = judgeUnresolved(subject, fqdn, resolved, expected.zone);
+    return unresolved.id === "resolver-fails" && stripped.length > 0 ? stripped : [unresolved];
+  }
+  return [...stripped, ...judgeTtl(subject, fqdn, resolved, ttl)];
 }
 
 function judgeTtl(subject: string, fqdn: string, resolved: ResolvedFacts, ttl: number): Finding[] {
@@ -137,7 +147,7 @@ function judgeTtl(subject: string, fqdn: string, resolved: ResolvedFacts, ttl: n
         evidence: seen,
         meaning: `A failed apiserver stays in its answers for up to ${longest} s more, instead of ${ttl} s.`,
         remedy:
-          "Lower its minimum TTL: Unbound cache-min-ttl: 0; BIND min-cache-ttl 0; dnsmasq min-cache-ttl=0; CoreDNS cache { success 9984 3600 1 }; or count on the longer time in the shutdown delay.",
+          "Lower its minimum TTL: Unbound cache-min-ttl: 0; BIND min-cache-ttl 0; dnsmasq min-cache-ttl=0; Knot Resolver cache.min_ttl(0); CoreDNS cache { success 9984 3600 1 }; or count on the longer time in the shutdown delay.",
       },
     ];
   }
@@ -167,9 +177,7 @@ function ttlOf(heard: Heard): number[] {
 
 function isMarkedStale(heard: Heard): boolean {
   if (!("reply" in heard)) return false;
-  return (heard.reply.edns?.options ?? []).some(
-    ({ code, data }) => code === EXTENDED_ERROR && STALE_ERRORS.has(((data[0] ?? 0) << 8) + (data[1] ?? 0)),
-  );
+  return extendedErrors(heard.reply).some(({ code }) => STALE_ERRORS.has(code));
 }
 
 function judgeNegatives(

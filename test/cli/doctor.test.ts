@@ -1,7 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { lookUpWithSystem } from "../../src/cli/doctor.js";
 import { doctorReportSchema } from "../../src/doctor/report.js";
 import { startBindAuthoritative } from "../support/bind.js";
 import { afterAllTests } from "../support/cleanup.js";
@@ -11,6 +13,16 @@ import { describeWith } from "../support/programs.js";
 import { temporaryFolder } from "../support/temp.js";
 import { startUnbound } from "../support/unbound.js";
 import { runLivezone } from "./run.js";
+
+/** Whether a network of its own can be made here. */
+const hasNamespaces = spawnSync("unshare", ["-n", "ip", "link"]).status === 0;
+
+test("lookUpWithSystem knows what the machine knows, and says why not", async () => {
+  expect(await lookUpWithSystem("localhost")).toMatchObject({ addresses: expect.arrayContaining(["127.0.0.1"]) });
+  expect(await lookUpWithSystem("nobody.invalid")).toMatchObject({
+    problem: expect.stringContaining("nobody.invalid"),
+  });
+});
 
 describeWith(["named", "unbound"], "livezone doctor", () => {
   const cleanup = afterAllTests();
@@ -74,6 +86,39 @@ endpoints:
     expect(report.healthy).toBe(false);
     expect(report.findings.map(({ id }) => id).sort()).toEqual(["livezone-as-resolver", "raw-address"]);
     expect(report.clients.map(({ endpoint }) => endpoint)).toEqual(["slow.k8s.example.com"]);
+  });
+
+  test("calls a resolver that was named, and where nothing listens, no livezone", async () => {
+    const free = `${ns2}:${await freePort(ns2)}`;
+    const { code, stdout } = await doctor(...places.slice(2), "--resolver", free, "--resolv-conf", "none");
+    expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining("error resolver-unreachable") });
+    expect(stdout).not.toContain("livezone-as-resolver");
+  });
+
+  test("names the line of the hosts file that fixes the endpoint, and dials what it says", async () => {
+    writeFileSync(join(folder, "hosts"), "127.0.0.1 localhost\n192.0.2.11 api.k8s.example.com\n");
+    const { code, stdout } = await doctor(...places, "--resolv-conf", "none", "--hosts-file", "hosts");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^error hosts-file-pins: hosts\n {2}line 2 is "192\.0\.2\.11 api\.k8s\.example\.com"/m);
+    expect(stdout).toMatch(/^clients on this machine, api\.k8s\.example\.com\n {2}Go dials 192\.0\.2\.11 \(/m);
+  });
+
+  test("asks this machine if resolv.conf names no resolver", async () => {
+    writeFileSync(join(folder, "empty.conf"), "search example.com\n");
+    const { stdout } = await doctor(...places.slice(2), "--resolv-conf", "empty.conf");
+    expect(stdout).toMatch(/^warning resolv-conf-empty: empty\.conf$/m);
+    expect(stdout).toMatch(/1 resolver,/);
+  });
+
+  test.skipIf(!hasNamespaces)("asks a link-local resolver through its interface", async () => {
+    writeFileSync(join(folder, "scoped.conf"), "nameserver fe80::1%v0\n");
+    const network =
+      "ip link set lo up; ip link add v0 type veth peer name v1; ip addr add fe80::1/64 dev v0 nodad; ip link set v0 up; ip link set v1 up";
+    const through = ["unshare", "-n", "sh", "-c", `${network}; exec "$@"`, "sh"];
+    const args = ["doctor", "--resolv-conf", "scoped.conf", "api.k8s.example.com"];
+    const { stdout } = await runLivezone(args, { cwd: folder, through });
+    expect(stdout).toContain("error resolver-unreachable: resolver [fe80::1%v0]:53 (scoped.conf)");
+    expect(stdout).toContain("nothing listens there");
   });
 
   test.each([

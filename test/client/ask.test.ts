@@ -94,6 +94,12 @@ describe("ask over UDP", () => {
     });
   });
 
+  test("says so when there is no way to the server", async () => {
+    // A broadcast address: the system refuses before anything is sent, as it does without a route.
+    const server = { address: "255.255.255.255", port: 53 };
+    await expect(ask({ server, name: "a.example", type: "A" })).rejects.toMatchObject({ code: "ASK_UNREACHABLE" });
+  });
+
   test("does not ask for a type that there is not", async () => {
     const server = { address: LOOPBACK, port: 1 };
     await expect(ask({ server, name: "a.example", type: "AB" })).rejects.toMatchObject({ code: "ASK_TYPE_UNKNOWN" });

@@ -26,6 +26,14 @@ describe("encodeQuery", () => {
     expect(message.flags.rd).toBe(false);
   });
 
+  test("asks for what is not validated", () => {
+    const of = (checkingDisabled: boolean) =>
+      encodeQuery({ id: 1, name: parseName("a."), type: TYPE.A, checkingDisabled, udpOctets: 1232 });
+    // CD is 0x10 in the header's fourth octet (RFC 4035 §3).
+    expect([of(true)[3], of(false)[3]]).toEqual([0x10, 0]);
+    expect(parseMessage(of(true)).flags.rd).toBe(true);
+  });
+
   test("refuses what dns2 would write as another name", () => {
     expect(() => encodeQuery({ id: 1, name: parseName("a\\.b."), type: TYPE.A })).toThrow(NameError);
   });

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { goDurationMs, readKubeconfig, readManifest, readResolvConf } from "../../src/doctor/collect-files.js";
+import { goDurationMs, readManifest } from "../../src/doctor/collect-files.js";
 import { temporaryFolder } from "../support/temp.js";
 
 function fileWith(text: string): string {
@@ -45,19 +45,6 @@ describe("readManifest", () => {
   ])("refuses $name", ({ text, says }) => {
     expect(readManifest(fileWith(text))).toMatchObject({ problem: expect.stringContaining(says) });
   });
-});
-
-test("readKubeconfig does not repeat what the file holds when it cannot be read", () => {
-  const read = readKubeconfig(fileWith("users:\n  - user: { client-key-data: c2VjcmV0\n"));
-  expect(read).toMatchObject({ problem: expect.stringContaining("cannot be read") });
-  expect(JSON.stringify(read)).not.toContain("c2VjcmV0");
-});
-
-test("readResolvConf takes the addresses, in order", () => {
-  const text =
-    "# nameserver 192.0.2.9\nsearch example.com\nnameserver 192.0.2.1\n  nameserver\t2001:db8::1\nnameserver bad\n";
-  expect(readResolvConf(fileWith(text))).toEqual(["192.0.2.1", "2001:db8::1"]);
-  expect(readResolvConf("/nonexistent/resolv.conf")).toBeUndefined();
 });
 
 test.each([

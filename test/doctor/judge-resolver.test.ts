@@ -29,6 +29,7 @@ const STALE = { udpOctets: 1232, version: 0, options: [{ code: 15, data: Uint8Ar
 const expected = {
   zone: "k8s.example.com",
   endpoints: new Map([[NAME, { ttl: 5, addresses: new Set(["192.0.2.11"]) }]]),
+  answered: new Map([[NAME, new Set(["192.0.2.11"])]]),
   negativeTtl: 5,
   nameservers: new Set(["192.0.2.53"]),
 };
@@ -38,6 +39,7 @@ function idsFor(resolved: Partial<ResolvedFacts>, facts: Partial<ResolverFacts> 
   const resolver: ResolverFacts = {
     server: { address: "192.0.2.1", port: 53 },
     source: "--resolver",
+    isOwn: false,
     endpoints: new Map([[NAME, endpoint]]),
     overTcp: answer(5),
     negatives: [NXDOMAIN, NXDOMAIN],
@@ -81,4 +83,11 @@ test("one that recurses for the zone's nameserver too is a resolver like any oth
   expect(idsFor({}, { server })).toEqual([]);
   expect(idsFor({ first: [answer(5, { ra: false })] }, { server })).toEqual(["livezone-as-resolver"]);
   expect(idsFor({ first: [answer(5, { aa: true, ra: false })] })).toEqual(["livezone-as-resolver"]);
+});
+
+test("a silent one is livezone only where resolv.conf names a nameserver of the zone", () => {
+  const first = [{ silence: "cannot ask 192.0.2.53:5353: nothing listens there" }];
+  const server = { address: "192.0.2.53", port: 5353 };
+  expect(idsFor({ first }, { server })).toEqual(["resolver-unreachable"]);
+  expect(idsFor({ first }, { server, isOwn: true })).toEqual(["livezone-as-resolver"]);
 });

@@ -3,9 +3,12 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { z } from "zod";
 import { FINDINGS, type FindingId, SEVERITIES } from "../../src/doctor/finding.js";
+import { VALIDATING, type ValidatingKind } from "./validating.js";
 
 const FOLDER = fileURLToPath(new URL("./scenarios/", import.meta.url));
 const BASE = fileURLToPath(new URL("./base/", import.meta.url));
+
+const VALIDATING_KINDS = Object.keys(VALIDATING) as [ValidatingKind, ...ValidatingKind[]];
 
 const schema = z.strictObject({
   /** What is wrong, in a sentence. */
@@ -13,7 +16,16 @@ const schema = z.strictObject({
   /** The resolver that is asked; default: an Unbound that is told where the zone is, shared by all. */
   resolver: z
     .strictObject({
-      kind: z.enum(["unbound", "bind", "bind-with-parent", "dnsmasq", "edns-stripped", "nameserver", "absent"]),
+      kind: z.enum([
+        "unbound",
+        "bind",
+        "bind-with-parent",
+        "dnsmasq",
+        "edns-stripped",
+        "nameserver",
+        "absent",
+        ...VALIDATING_KINDS,
+      ]),
       /** Lines of its configuration. */
       lines: z.array(z.string()).default([]),
       /** Leave out the rule by which it finds the zone. */
@@ -24,6 +36,8 @@ const schema = z.strictObject({
   parent: z.enum(["given", "sought", "absent"]).default("given"),
   manifests: z.array(z.string()).default([]),
   kubeconfigs: z.array(z.string()).default([]),
+  /** What `getaddrinfo` says of a name, where that is not what the resolver says. */
+  getaddrinfo: z.record(z.string(), z.array(z.string())).default({}),
   /** All findings, in any order; texts are regular expressions. */
   expect: z.array(
     z.strictObject({
@@ -43,6 +57,12 @@ export interface Scenario extends z.output<typeof schema> {
   readonly zone: string;
   /** A file of the folder, or the usual one for it; undefined if there is neither. */
   file(path: string): string | undefined;
+}
+
+/** The program that the scenario's resolver takes, beyond those that all of them share. */
+export function programOf({ resolver }: Scenario): string | undefined {
+  const kind = VALIDATING_KINDS.find((one) => one === resolver?.kind);
+  return kind === undefined ? undefined : VALIDATING[kind].program;
 }
 
 /** All of them, by name. */

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { patientAsker } from "../../src/cli/doctor.js";
 import { ask } from "../../src/client/ask.js";
 import type { ZoneConfig } from "../../src/config/config.js";
-import { type DoctorReport, type DoctorSeams, examine } from "../../src/doctor/doctor.js";
+import { lookUp } from "../../src/doctor/collect-delegation.js";
+import { hostsLines, type LookUpAsMachine, readResolvConf } from "../../src/doctor/collect-machine.js";
+import { type DoctorReport, examine } from "../../src/doctor/doctor.js";
+import type { DoctorSeams } from "../../src/doctor/input.js";
 import { createProbeFiles } from "../../src/health/probes/files.js";
 import { createRunProbe } from "../../src/health/probes/probe.js";
 import { systemClock } from "../../src/lib/clock.js";
@@ -20,6 +23,7 @@ import { startApiservers } from "./apiservers.js";
 import { startDnsmasq } from "./dnsmasq.js";
 import { startMiddlebox } from "./middleboxes.js";
 import { fill, type Scenario } from "./scenario.js";
+import { type SignedParent, startSignedParent, startValidating } from "./validating.js";
 
 /** The servers of all scenarios, running. */
 export interface World {
@@ -110,6 +114,11 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
     }
   }
 
+  let signed: Promise<SignedParent> | undefined;
+  const signedParent = () => {
+    signed ??= startSignedParent("example.com", cleanup);
+    return signed;
+  };
   const resolvers = new Map<string, { address: string; port: number }>();
   const startResolver = async (scenario: Scenario) => {
     const { name, zone, resolver } = scenario;
@@ -144,6 +153,13 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
         await startMiddlebox({ at, server: shared, stripsEdns: true, cleanup });
         return resolvers.set(name, at);
       }
+      case "unbound-validating":
+      case "bind-validating":
+      case "recursor-validating":
+      case "knot-resolver-validating": {
+        const forwarding = { parent: await signedParent(), zone, nameserver, lines };
+        return resolvers.set(name, await startValidating(resolver.kind, forwarding, cleanup));
+      }
       case "nameserver":
         return resolvers.set(name, nameserver);
       case "absent":
@@ -151,6 +167,19 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
     }
   };
   await Promise.all(scenarios.map(startResolver));
+  // What the machine says for the doctor: the scenario's hosts file and answers, and else its resolver.
+  const lookUpAs =
+    (scenario: Scenario): LookUpAsMachine =>
+    async (name) => {
+      const fixed = hostsLines(filled(scenario, "hosts"), name).map(({ address }) => address);
+      const said = scenario.getaddrinfo[name.replace(scenario.zone, "<zone>")]?.map((text) =>
+        fill(text, valuesOf(scenario)),
+      );
+      const given = said ?? (fixed.length > 0 ? fixed : undefined);
+      const server = resolvers.get(scenario.name) ?? shared;
+      const addresses = given ?? (await lookUp(patientAsker(), name, server));
+      return addresses.length === 0 ? { problem: `getaddrinfo ENOTFOUND ${name}` } : { addresses };
+    };
 
   const folder = temporaryFolder(cleanup);
   writeFileSync(join(folder, "ca.crt"), apiservers.caPem);
@@ -160,7 +189,7 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
     writeFileSync(join(own, "ca.crt"), apiservers.caPem);
     writeFileSync(join(own, "livezone.yaml"), "zones: [zones/*.yaml]\n");
     writeFileSync(join(own, "zones", "zone.yaml"), filled(scenario, "zone.yaml"));
-    for (const file of [...scenario.manifests, ...scenario.kubeconfigs]) {
+    for (const file of [...scenario.manifests, ...scenario.kubeconfigs, "hosts", "resolv.conf"]) {
       if (scenario.file(file) !== undefined) writeFileSync(join(own, file), filled(scenario, file));
     }
   }
@@ -181,20 +210,25 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
       return examine(
         {
           zones,
-          resolvers: [{ server: { address, port: resolverPort }, source: "resolv.conf" }],
+          resolvers: [{ server: { address, port: resolverPort }, source: "resolv.conf", isOwn: true }],
+          machine: {
+            resolvConf: readResolvConf(join(own, "resolv.conf")),
+            hostsFile: join(own, "hosts"),
+            isCompared: true,
+          },
           parents: parents[scenario.parent],
           port,
           parentPort,
           manifests: scenario.manifests.map((file) => join(own, file)),
           kubeconfigs: scenario.kubeconfigs.map((file) => join(own, file)),
         },
-        seams(),
+        { ...seams(), lookUpAsMachine: lookUpAs(scenario) },
       );
     },
   };
 }
 
-function seams(): DoctorSeams {
+function seams(): Omit<DoctorSeams, "lookUpAsMachine"> {
   return {
     ask: patientAsker(),
     clock: systemClock,

@@ -1,17 +1,12 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Cleanup } from "../support/cleanup.js";
 import { ask } from "../support/dns-client.js";
+import { type TrustAnchor, trustAnchor } from "../support/dnssec.js";
 import { type RunningServer, startServer } from "../support/servers.js";
 import { waitUntil } from "../support/wait.js";
 
 /** A signed root zone with its trust anchor. */
-export interface SignedRoot extends RunningServer {
-  /** `257 3 13 <base64>`: the key that signs keys. */
-  readonly dnskey: string;
-  /** `<tag> 13 2 <hex>`: its digest. */
-  readonly ds: string;
-}
+export interface SignedRoot extends RunningServer, TrustAnchor {}
 
 /**
  * Runs Knot as the root of a DNS of its own, signed, that delegates one zone without DS: for resolvers that validate,
@@ -61,21 +56,5 @@ zone:
   const to = { server: root.address, port: root.port, name: ".", type: "DNSKEY" };
   const key = await waitUntil(async () => (await ask(to)).answers[0]?.rdata);
   const octets = Buffer.from(key.split(" ").slice(2).join(""), "hex");
-  return { ...root, dnskey: dnskeyText(octets), ds: dsText(octets) };
-}
-
-/** RFC 4034 §2.2. */
-function dnskeyText(rdata: Buffer): string {
-  return `${rdata.readUInt16BE(0)} ${rdata[2]} ${rdata[3]} ${rdata.subarray(4).toString("base64")}`;
-}
-
-/** RFC 4034 §5.1.4, appendix B; digest type 2 is SHA-256 (RFC 4509). */
-function dsText(rdata: Buffer): string {
-  const digest = createHash("sha256")
-    .update(Buffer.from([0]))
-    .update(rdata)
-    .digest("hex");
-  const sum = rdata.reduce((total, octet, i) => total + (i % 2 === 0 ? octet << 8 : octet), 0);
-  const tag = (sum + (sum >>> 16)) & 0xffff;
-  return `${tag} ${rdata[3]} 2 ${digest}`;
+  return { ...root, ...trustAnchor(octets, "") };
 }

@@ -56,7 +56,8 @@ function askUdp(request: DnsServer & { readonly bytes: Uint8Array }): Promise<Bu
     socket.once("error", (error) => finish(() => reject(error)));
     socket.once("message", (message) => finish(() => resolve(message)));
     // Connected, so that only the server's own address can answer and a closed port is an error at once.
-    socket.connect(port, server, () => socket.send(bytes));
+    socket.once("connect", () => socket.send(bytes));
+    socket.connect(port, server);
   });
 }
 
