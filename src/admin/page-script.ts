@@ -149,6 +149,7 @@ export const PAGE_SCRIPT = String.raw`"use strict";
       byId("server").textContent = "version " + status.version + ", running for " + ago(status.startedMs) +
         (status.ready ? "" : ", waiting for the first round of probes");
       if (status.isolated) problems.push("The prober seems cut off from every target: the last answers are held.");
+      if (status.clockSuspect) problems.push("No certificate is valid yet: the server's clock is suspect. Look at its date and at NTP.");
       if (!status.lastReload.ok) problems.push("The last reload was refused: the configuration before it is in force.");
       for (const zone of status.zones) {
         const bad = zone.endpoints.filter((endpoint) => endpoint.mode !== "healthy");

@@ -101,6 +101,9 @@ export const statusSchema = z
     isolated: z
       .boolean()
       .meta({ description: "Whether the prober is presumed cut off and the last answers are held." }),
+    clockSuspect: z.boolean().optional().meta({
+      description: "Whether no certificate is valid yet, so that the server's clock is suspect; absent = no.",
+    }),
     writable: z.boolean().meta({ description: "Whether this way in may change state." }),
     lastReload: z.object({ atMs: wallMs("When a configuration was last read"), ok: z.boolean() }),
     needRestart,

@@ -99,6 +99,11 @@ function summary(status: Status, endpoints: readonly EndpointView[], palette: Pa
 function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   const lines: string[] = [];
   if (status.isolated) lines.push("! the prober seems cut off from every target: the last answers are held");
+  if (status.clockSuspect === true) {
+    lines.push(
+      `! no certificate is valid yet: the server's clock is suspect, it says ${new Date(status.nowMs).toISOString().slice(0, 16)}Z`,
+    );
+  }
   if (!status.lastReload.ok) {
     lines.push(`! the reload at ${formatTime(status.lastReload.atMs)} was refused: the configuration before it holds`);
   }

@@ -31,6 +31,8 @@ export interface ProbeResult {
   readonly certificateExpiryMs?: number;
   /** Its alternative names in Node's spelling, `DNS:api.example.com, IP Address:192.0.2.1`; absent without TLS. */
   readonly certificateNames?: string;
+  /** True where the certificate, or an authority of it, is not valid yet by this machine's clock. */
+  readonly certificateNotYetValid?: true;
 }
 
 /** What the state machine concludes. */

@@ -47,6 +47,7 @@ const result = z.strictObject({
   phase: z.enum(PROBE_PHASES).exactOptional(),
   certificateExpiryMs: z.number().exactOptional(),
   certificateNames: z.string().exactOptional(),
+  certificateNotYetValid: z.literal(true).exactOptional(),
 });
 
 const address = z.strictObject({

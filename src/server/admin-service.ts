@@ -1,4 +1,5 @@
 import { type AdminService, ReloadRefusedError } from "../admin/service.js";
+import { isClockSuspect } from "../health/clock-suspicion.js";
 import { VERSION } from "../lib/version.js";
 import { type OverrideRequestParts, OverrideRequests } from "./override-requests.js";
 import type { ProbeHistory } from "./probe-history.js";
@@ -30,6 +31,7 @@ export function createAdminService(parts: AdminServiceParts): AdminService {
       startedMs: state.startedMs,
       ready: state.isReady,
       isolated: parts.isIsolated(),
+      ...(isClockSuspect(snapshot()) ? { clockSuspect: true } : {}),
       lastReload: state.lastReload,
       needRestart: pendingSettings(state.started, state.config),
       zones: zoneViews(served, snapshot()),

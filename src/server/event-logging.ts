@@ -27,6 +27,7 @@ export function eventLogging(log: Logger): Subscriber {
     stalled: ({ lengthMs }) => {
       if (lengthMs >= LOUD_STALL_MS) log.warn({ stalledMs: Math.round(lengthMs) }, "process stalled");
     },
+    "clock-suspected": ({ isSuspected }) => logClock(log, isSuspected),
     "certificate-warning": ({ warning, endpoint }) => logCertificate(log, endpoint, warning),
     reloaded: (event) => logReload(log, event),
     "reload-refused": ({ error, problems }) => {
@@ -101,6 +102,12 @@ function logCertificate(log: Logger, served: ServedEndpoint, warning: Certificat
   const expiry = { ...fields, expires: new Date(warning.expiryMs).toISOString() };
   if (warning.days === 0) log.error(expiry, "certificate has expired");
   else log.warn({ ...expiry, withinDays: warning.days }, "certificate expires soon");
+}
+
+/** Makes loud that this machine's clock is the likely cause of certificates that are not valid yet. */
+function logClock(log: Logger, isSuspected: boolean): void {
+  if (isSuspected) log.error({}, "no certificate is valid yet, this machine's clock is suspect");
+  else log.info({}, "certificates are valid by this machine's clock again");
 }
 
 /** Makes loud that the prober is presumed cut off, and that it is not any more. */

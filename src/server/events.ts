@@ -53,6 +53,8 @@ export type ServerEvent =
   | { readonly type: "suppression-changed"; readonly change: SuppressionChange; readonly endpoint?: ServedEndpoint }
   /** The prober is presumed cut off from every target, or is so no more. */
   | { readonly type: "isolation-changed"; readonly isolated: boolean }
+  /** Every certificate that was presented is not valid yet, so that this machine's clock is suspect; or that is over. */
+  | { readonly type: "clock-suspected"; readonly isSuspected: boolean }
   /** The process did not run for so many milliseconds. */
   | { readonly type: "stalled"; readonly lengthMs: number }
   | {

@@ -4,6 +4,7 @@ import type { CompiledZones } from "../answers/compiled-zones.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { adminEvents } from "./admin-events.js";
 import { certificateWarnings } from "./certificate-warnings.js";
+import { clockSuspecting } from "./clock-suspecting.js";
 import { type ConfigWatch, configWatching } from "./config-watcher.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import { eventMetrics } from "./event-metrics.js";
@@ -35,6 +36,7 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     metrics: eventMetrics(parts.metrics),
     "probe history": historyKeeping(parts.history),
     certificates: certificateWarnings(events, parts.served),
+    clock: clockSuspecting(events),
     "admin events": adminEvents(parts.eventLog),
     persistence: parts.persistence.subscriber(),
     "configuration files": configWatching(parts.watch),

@@ -110,6 +110,10 @@ describe("the table of livezone status", () => {
 
   test.each([
     [{ isolated: true }, /^! the prober seems cut off/m],
+    [
+      { clockSuspect: true },
+      /^! no certificate is valid yet: the server's clock is suspect, it says \d{4}-\d\d-\d\dT\d\d:\d\dZ$/m,
+    ],
     [{ lastReload: { atMs: NOW, ok: false } }, /^! the reload at \d\d:\d\d:\d\d was refused/m],
     [{ ready: false }, /waiting for the first round/],
     [

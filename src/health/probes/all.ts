@@ -23,8 +23,12 @@ export function probeAll(
     const result = await run(config, controller.signal);
     if (attempt.ended) return;
     if (result.certificateNames !== undefined && attempt.certificate === undefined) {
-      const { certificateExpiryMs, certificateNames } = result;
-      attempt.certificate = { ...(certificateExpiryMs === undefined ? {} : { certificateExpiryMs }), certificateNames };
+      const { certificateExpiryMs, certificateNames, certificateNotYetValid } = result;
+      attempt.certificate = {
+        ...(certificateExpiryMs === undefined ? {} : { certificateExpiryMs }),
+        certificateNames,
+        ...(certificateNotYetValid === undefined ? {} : { certificateNotYetValid }),
+      };
     }
     reasons[index] = `${probeLabel(config)}: ${result.reason}`;
     open -= 1;

@@ -6,7 +6,7 @@ import type { ProbePhase, ProbeResult, ResultClass } from "../health.js";
 const MAX_REASON = 200;
 
 /** What is known of the certificate that a server presented. */
-export type CertificateFacts = Pick<ProbeResult, "certificateExpiryMs" | "certificateNames">;
+export type CertificateFacts = Pick<ProbeResult, "certificateExpiryMs" | "certificateNames" | "certificateNotYetValid">;
 
 /** One probe under way: it ends once, and everything it opened ends with it. */
 export class Attempt {

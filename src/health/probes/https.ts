@@ -110,6 +110,9 @@ function refuse(probe: HttpsProbe, socket: TLSSocket, fault: CertificateFault, t
   socket.end();
   const isOther = !socket.authorized && triesLeft > 0 && files.chooseAuthority(config, address, leaf);
   if (!isOther) {
+    if (fault.code === "CERT_NOT_YET_VALID") {
+      attempt.certificate = { ...attempt.certificate, certificateNotYetValid: true };
+    }
     const found = classifyCertificate(fault, certificate, config.serverName, clock.wallMs());
     attempt.end(found.class, found.reason);
     return;
