@@ -66,10 +66,12 @@ function fetchCertificate(
 
 /** The part of a certificate that is judged. */
 export function certificateFacts(certificate: X509Certificate): CertificateFacts {
-  const names = (certificate.subjectAltName ?? "").split(", ");
+  const altNames = certificate.subjectAltName ?? "";
+  const names = altNames.split(", ");
   const startingWith = (prefix: string) =>
     names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
   return {
+    altNames,
     dnsNames: startingWith("DNS:"),
     addresses: startingWith("IP Address:"),
     issuer: certificate.issuer.replaceAll("\n", ", "),

@@ -81,6 +81,8 @@ export interface ResolvedFacts {
 
 /** The certificate that a target presented, whoever signed it. */
 export interface CertificateFacts {
+  /** Its alternative names in Node's spelling: `DNS:api.example.com, IP Address:192.0.2.1`. */
+  readonly altNames: string;
   readonly dnsNames: readonly string[];
   /** IP addresses in its subject alternative names. */
   readonly addresses: readonly string[];

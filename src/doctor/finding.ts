@@ -46,6 +46,7 @@ export const FINDINGS = {
   "readyz-unauthorized": "a target does not let the probe see its readiness",
   "target-unreachable": "a target does not answer",
   "target-not-ready": "a target says that it is not ready, or answers otherwise than expected",
+  "target-overloaded": "a target takes no more requests (429)",
   "targets-all-down": "no target of an endpoint passes its probe",
   "advertise-address-shared": "several targets advertise one address",
   "targets-same-server": "several targets are the same server",

@@ -1,7 +1,9 @@
 import type { EndpointConfig } from "../config/config.js";
+import { coversName } from "../health/probes/tls.js";
 import { formatAddress } from "../lib/listening.js";
 import type { CertificateFacts, TargetFacts } from "./facts.js";
 import { type Finding, list } from "./finding.js";
+import { judgeProbeResult, withdraws } from "./judge-probe-result.js";
 
 /** A certificate that ends sooner than this is worth a warning: a month, so that it can be renewed in office hours. */
 export const EXPIRES_SOON_MS = 30 * 86_400_000;
@@ -24,7 +26,7 @@ function judgeTarget(endpoint: EndpointConfig, facts: TargetFacts, nowMs: number
   const subject = subjectOf(endpoint, facts);
   const fromCertificate =
     facts.certificate === undefined ? [] : judgeCertificate(endpoint, facts, facts.certificate, nowMs);
-  const fromResult = judgeResult(subject, endpoint, facts);
+  const fromResult = judgeProbeResult(subject, facts.result);
   return [...fromCertificate, ...fromResult.filter(({ id }) => !fromCertificate.some((other) => other.id === id))];
 }
 
@@ -36,7 +38,7 @@ function judgeCertificate(
 ): Finding[] {
   const subject = subjectOf(endpoint, facts);
   const findings: Finding[] = [];
-  if (!certificate.dnsNames.some((name) => covers(name, endpoint.fqdn))) {
+  if (!coversName(certificate.altNames, endpoint.fqdn)) {
     findings.push({
       id: "certificate-name-missing",
       severity: "error",
@@ -71,97 +73,9 @@ function judgeCertificate(
   return findings;
 }
 
-/** RFC 6125 §6.4.3: a star stands for the whole leftmost label. */
-function covers(pattern: string, name: string): boolean {
-  const lower = pattern.toLowerCase();
-  if (!lower.startsWith("*.")) return lower === name;
-  return name.slice(name.indexOf(".") + 1) === lower.slice(2);
-}
-
-function judgeResult(subject: string, endpoint: EndpointConfig, { result }: TargetFacts): Finding[] {
-  const evidence = `The probe found: ${result.reason}.`;
-  switch (result.class) {
-    case "ok":
-      return [];
-    case "auth-required":
-      return [
-        {
-          id: "readyz-unauthorized",
-          severity: "error",
-          subject,
-          evidence,
-          meaning: "livezone cannot see whether it is ready and takes it for down.",
-          remedy: `Give the probe of ${endpoint.fqdn} a clientCertificate or bearerTokenFile, or allow anonymous access to /readyz in the apiserver's AuthenticationConfiguration (since 1.31) instead of --anonymous-auth=false.`,
-        },
-      ];
-    case "tls-untrusted":
-      return [
-        {
-          id: "certificate-untrusted",
-          severity: "error",
-          subject,
-          evidence,
-          meaning:
-            "It is another cluster's apiserver, or something in between, or probe.ca is not this cluster's authority.",
-          remedy:
-            "Give the probe the cluster's authority: ca: /etc/kubernetes/pki/ca.crt of this cluster. Do not switch verification off.",
-        },
-      ];
-    case "tls-name-mismatch":
-      return [
-        {
-          id: "certificate-name-missing",
-          severity: "error",
-          subject,
-          evidence,
-          meaning: "The probe refuses the certificate, so the target is down.",
-          remedy: `Add the name to apiServer.certSANs (livezone kubeadm) and renew the certificate, or set probe.serverName to a name that it has.`,
-        },
-      ];
-    case "tls-expired":
-      return [
-        {
-          id: "certificate-expired",
-          severity: "error",
-          subject,
-          evidence,
-          meaning: "Clients refuse it, and so does the probe: the target is down.",
-          remedy:
-            "Renew it (kubeadm certs renew apiserver) and restart the apiserver; if it is not valid yet, set the clocks.",
-        },
-      ];
-    case "not-ready":
-    case "unexpected-status":
-    case "malformed-response":
-      return [
-        {
-          id: "target-not-ready",
-          severity: "warning",
-          subject,
-          evidence,
-          meaning: "It is left out of answers as long as another target is ready.",
-          remedy:
-            "Look at /readyz?verbose there. If it is a kube-apiserver and ready, correct probe.path and probe.expectStatus.",
-        },
-      ];
-    default:
-      return [
-        {
-          id: "target-unreachable",
-          severity: "warning",
-          subject,
-          evidence,
-          meaning: "Seen from this machine it is down. If livezone sees the same, it is left out of answers.",
-          remedy:
-            "Start it, let the port through the firewall from every nameserver, or correct its address in targets:.",
-        },
-      ];
-  }
-}
-
 /** One target that fails is left out of answers; with all of them failing, no client can be served. */
 function judgeAllDown(endpoint: EndpointConfig, targets: readonly TargetFacts[]): Finding[] {
-  if (targets.length === 0 || targets.some(({ result }) => result.class === "ok")) return [];
+  if (targets.length === 0 || targets.some(({ result }) => !withdraws(result.class, endpoint))) return [];
   return [
     {
       id: "targets-all-down",

@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   stranger: { otherAuthority: true },
   unauthorized: { status: 401 },
   unready: { status: 500 },
+  overloaded: { status: 429 },
   copy: { sameAs: "cp1" },
   behindVip1: { addresses: ["10.96.0.1", "192.0.2.100"] },
   behindVip2: { addresses: ["10.96.0.1", "192.0.2.100"] },

@@ -5,7 +5,6 @@ export const LONG_FUNCTIONS: readonly string[] = [
   "src/cli/demo.ts",
   "src/config/source.ts",
   "src/demo/apiserver-process.ts",
-  "src/doctor/judge-targets.ts",
   "src/zone/build.ts",
 ];
 
@@ -47,7 +46,6 @@ export const WITHOUT_A_TEST: readonly string[] = [
   "src/doctor/collect-targets.ts",
   "src/doctor/judge-delegation.ts",
   "src/doctor/judge-nameservers.ts",
-  "src/doctor/judge-targets.ts",
   "src/health/probes/all.ts",
   "src/health/probes/http.ts",
   "src/health/probes/https.ts",
