@@ -324,6 +324,8 @@ function checkSchedule(layers: readonly ProbeLayer[], options: MergedOptions, re
     const isShort = options[key] <= options.interval || (key === "timeout" && options.timeout <= BUILT_IN.timeout);
     if (isShort || overruled(layers, key) || overruled(layers, "interval")) continue;
     const limited = formatDuration(options[key]);
+    // A timeout of the default's length is good at any interval: the next probe waits.
+    const most = formatDuration(key === "timeout" ? Math.max(options.interval, BUILT_IN.timeout) : options.interval);
     // Point at the nearer of the two: the other may well be right for other endpoints.
     const nearer = rankOf(key) >= rankOf("interval") ? key : "interval";
     const layer = layers[rankOf(nearer)];
@@ -331,10 +333,10 @@ function checkSchedule(layers: readonly ProbeLayer[], options: MergedOptions, re
     const at = [...layer.path, nearer];
     const finding =
       nearer === key
-        ? { is: `is ${limited}, but interval is ${interval}`, remedy: `Use at most ${interval}.` }
+        ? { is: `is ${limited}, but interval is ${interval}`, remedy: `Use at most ${most}.` }
         : {
             is: `is ${interval}, but ${key} is ${limited}`,
-            remedy: `Use at least ${limited}, or set "${key}" to at most ${interval}.`,
+            remedy: `Set "interval" to at least ${limited}, or "${key}" to at most ${most}.`,
           };
     const message = `${formatPath(at)} ${finding.is}: ${why}.`;
     report(problemAt(layer.source, at, { message, remedy: finding.remedy, code }));

@@ -3,8 +3,11 @@ import type { Path } from "./positions.js";
 /** A value longer than this is cut in messages, in characters: one terminal line. */
 export const MAX_QUOTED_CHARACTERS = 80;
 
-/** Characters that would move the cursor or turn the direction of text in a terminal, and that JSON leaves alone. */
-const INVISIBLE = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+/**
+ * Characters that JSON leaves alone and that would move the cursor or turn the direction of text in a terminal, show
+ * nothing, or look like a space.
+ */
+const INVISIBLE = /[\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u2066-\u2069\u3000\ufeff]/g;
 
 /**
  * A value the user wrote, as messages show it: strings as JSON, cut at {@link MAX_QUOTED_CHARACTERS}; numbers and

@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import type { Problem } from "../lib/errors.js";
+import type { Finding } from "./finding.js";
 import type { Path } from "./positions.js";
 import { formatPath, quote } from "./quote.js";
 import { SECTIONS } from "./schema.js";
-import { type Finding, problemAt, problemAtKey, type Report, type Source } from "./source.js";
+import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
 import { suggest } from "./suggest.js";
 
 /** What is left of a file after {@link validate}. */

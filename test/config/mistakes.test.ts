@@ -249,7 +249,7 @@ const MISTAKES: readonly Mistake[] = [
     },
     code: "CONFIG_PROBE_OVERLAP",
     says: "interval is 3s, but timeout is 4s:",
-    remedy: "Use at least 4s",
+    remedy: 'Set "interval" to at least 4s, or "timeout" to at most 3s.',
   },
   {
     name: "overlap in the defaults, told once",
@@ -259,7 +259,7 @@ const MISTAKES: readonly Mistake[] = [
     },
     code: "CONFIG_PROBE_OVERLAP",
     says: "defaults.probe.timeout is 4s",
-    remedy: "Use at most 2s.",
+    remedy: "Use at most 3s.",
   },
   {
     name: "recheck over the interval",
