@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { z } from "zod";
 import { ZoneCompiler } from "../answers/zone-compiler.js";
 import type { EndpointConfig } from "../config/config.js";
-import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
+import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds, seesShutdown } from "../doctor/judge-files.js";
 import { FAILURE_KINDS, worstCaseReturnMs, worstCaseTimelines } from "../health/timeline.js";
 import type { Problem } from "../lib/errors.js";
 import { ConfigurationError, type Prepared, prepare } from "../server/load-zones.js";
@@ -46,7 +46,11 @@ export const checkReportSchema = z.strictObject({
             }),
           ),
           returnMs: z.number().describe("Until a target that works again is answered, worst case."),
-          shutdownDelaySeconds: z.int().describe("Least --shutdown-delay-duration of its apiservers."),
+          shutdownDelaySeconds: z
+            .int()
+            .describe(
+              "Least --shutdown-delay-duration of its apiservers; 0 if the probe cannot see that one is about to stop.",
+            ),
         }),
       ),
     }),
@@ -112,14 +116,14 @@ function checkEndpoint(endpoint: EndpointConfig): CheckedEndpoint {
     targets: targets.length,
     timelines: probe.type === "none" ? [] : [...worstCaseTimelines(probe, ttl)],
     returnMs: probe.type === "none" ? 0 : worstCaseReturnMs(probe),
-    shutdownDelaySeconds: probe.type === "none" ? 0 : requiredShutdownDelaySeconds(endpoint),
+    shutdownDelaySeconds: seesShutdown(probe) ? requiredShutdownDelaySeconds(endpoint) : 0,
   };
 }
 
 /** Warns of an endpoint that lets go so slowly that the usual shutdown delay is too short. */
 function longDelay(endpoint: EndpointConfig): Problem[] {
   const required = requiredShutdownDelaySeconds(endpoint);
-  if (endpoint.probe.type === "none" || required <= RECOMMENDED_DELAY_SECONDS) return [];
+  if (!seesShutdown(endpoint.probe) || required <= RECOMMENDED_DELAY_SECONDS) return [];
   return [
     {
       ...endpoint.position,
@@ -145,12 +149,21 @@ function renderCheck({ file, zones }: CheckReport): string {
     `${endpoint.ttl} s`,
     ...FAILURE_KINDS.map((kind) => timeline(endpoint, kind)),
     endpoint.timelines.length === 0 ? "-" : seconds(endpoint.returnMs),
-    endpoint.timelines.length === 0 ? "-" : `${endpoint.shutdownDelaySeconds} s`,
+    endpoint.shutdownDelaySeconds === 0 ? "-" : `${endpoint.shutdownDelaySeconds} s`,
   ]);
   return `${head}
 Worst case from a failure until it is noticed -> until no cache holds the address:
 
-${table([["endpoint", "port", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}`;
+${table([["endpoint", "port", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}${blindNote(endpoints)}`;
+}
+
+/** A line for endpoints whose probe looks at something else than `/readyz`. */
+function blindNote(endpoints: readonly CheckedEndpoint[]): string {
+  const blind = endpoints.filter(
+    ({ timelines, shutdownDelaySeconds }) => timelines.length > 0 && shutdownDelaySeconds === 0,
+  );
+  if (blind.length === 0) return "";
+  return `\nshutdown delay -: the probe does not ask /readyz, so it cannot see that an apiserver is about to stop. Drain its target first.\n`;
 }
 
 function timeline({ timelines }: CheckedEndpoint, kind: string): string {

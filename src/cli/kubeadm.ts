@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { EndpointConfig, ProbeConfig } from "../config/config.js";
 import { singleProbes } from "../config/probe-list.js";
-import type { ProbeType } from "../config/schema.js";
-import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds } from "../doctor/judge-files.js";
+import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds, seesShutdown } from "../doctor/judge-files.js";
 import { UserError } from "../lib/errors.js";
 import { prepare } from "../server/load-zones.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
@@ -42,7 +41,7 @@ export function addKubeadm(program: Command, context: CommandContext): void {
           const endpoint = chooseEndpoint(endpoints, name);
           const settings = kubeadmSettings(endpoint);
           if (options.json === true) writeJson(process.stdout, settings);
-          else process.stdout.write(clusterConfiguration(settings, tellingType(endpoint.probe)));
+          else process.stdout.write(clusterConfiguration(settings, endpoint.probe));
           return EXIT.success;
         }, options.json),
       );
@@ -77,20 +76,15 @@ export function kubeadmSettings(endpoint: EndpointConfig): KubeadmSettings {
   };
 }
 
-/** Of a list of probes, the type of one that asks the apiserver if there is one. */
-function tellingType(probe: ProbeConfig): ProbeType {
-  const types = singleProbes(probe).map(({ type }) => type);
-  return types.find((type) => type !== "tcp") ?? "tcp";
-}
-
 /** Why an apiserver must go on serving while it stops, as a comment; a probe that does not ask it cannot know. */
-function delayNote(probe: ProbeType, forgottenSeconds: number): string {
-  return probe === "tcp" || probe === "none"
-    ? `A probe of type ${probe} does not see that an apiserver is about to stop: drain its target first, or probe https.`
+function delayNote(probe: ProbeConfig, forgottenSeconds: number): string {
+  const types = [...new Set(singleProbes(probe).map(({ type }) => type))].join(" and ");
+  return !seesShutdown(probe)
+    ? `A probe of type ${types} does not see that an apiserver is about to stop: drain its target first, or probe https at /readyz.`
     : `An apiserver that stops is forgotten by every cache after ${forgottenSeconds} s at worst; until then it must serve.`;
 }
 
-function clusterConfiguration(settings: KubeadmSettings, probe: ProbeType): string {
+function clusterConfiguration(settings: KubeadmSettings, probe: ProbeConfig): string {
   const { controlPlaneEndpoint, certSANs, shutdownDelaySeconds, forgottenSeconds } = settings;
   const [name = "", ...targetNames] = certSANs;
   const sans = targetNames.map((target) => `    - ${target}\n`).join("");

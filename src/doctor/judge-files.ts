@@ -1,4 +1,5 @@
-import type { EndpointConfig } from "../config/config.js";
+import type { EndpointConfig, ProbeConfig } from "../config/config.js";
+import { singleProbes } from "../config/probe-list.js";
 import { worstCaseTimelines } from "../health/timeline.js";
 import type { ManifestFacts, UnreadableFile } from "./facts.js";
 import { type Finding, list } from "./finding.js";
@@ -13,6 +14,17 @@ export function requiredShutdownDelaySeconds({ probe, ttl }: Pick<EndpointConfig
   return Math.ceil((hard?.forgottenMs ?? 0) / 1000);
 }
 
+/**
+ * Whether a probe sees that an apiserver is about to stop: only `/readyz` says so. kube-apiserver's `/livez` and
+ * `/healthz` pass, and its port is open, until it stops listening. What a program looks at is not known; it may.
+ */
+export function seesShutdown(probe: ProbeConfig): boolean {
+  return singleProbes(probe).some((one) => {
+    if (one.type === "http" || one.type === "https") return !/^\/(livez|healthz)\b/.test(one.path);
+    return one.type === "exec";
+  });
+}
+
 /** Judges manifests against the endpoints whose targets they run, which by their addresses alone cannot be told apart. */
 export function judgeManifests(manifests: readonly ManifestFacts[], endpoints: readonly EndpointConfig[]): Finding[] {
   return [...manifests.flatMap((manifest) => judgeManifest(manifest, endpoints)), ...judgeAdvertised(manifests)];
@@ -21,7 +33,8 @@ export function judgeManifests(manifests: readonly ManifestFacts[], endpoints: r
 function judgeManifest(manifest: ManifestFacts, endpoints: readonly EndpointConfig[]): Finding[] {
   const { file, shutdownDelay, shutdownDelayMs, graceSeconds, anonymousAuth } = manifest;
   const findings: Finding[] = [];
-  const slowest = endpoints.toSorted((a, b) => requiredShutdownDelaySeconds(b) - requiredShutdownDelaySeconds(a))[0];
+  const seeing = endpoints.filter(({ probe }) => seesShutdown(probe));
+  const slowest = seeing.toSorted((a, b) => requiredShutdownDelaySeconds(b) - requiredShutdownDelaySeconds(a))[0];
   const required = slowest === undefined ? 0 : requiredShutdownDelaySeconds(slowest);
   if (slowest !== undefined && shutdownDelayMs < required * 1000) {
     findings.push({

@@ -18,7 +18,7 @@ const withProbe = (probe: string) => GOOD_ZONE.replace("{ type: none }", probe);
 
 describe("livezone check", () => {
   test("prints the worst case of each endpoint", async () => {
-    const { code, stdout, stderr } = await runLivezone(["check"], { cwd: folderWith(withProbe("{ type: tcp }")) });
+    const { code, stdout, stderr } = await runLivezone(["check"], { cwd: folderWith(withProbe("{ type: https }")) });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [head, row] = stdout.trimEnd().split("\n").slice(-2);
     expect(head).toMatch(
@@ -36,6 +36,16 @@ describe("livezone check", () => {
       "8 s",
     ]);
   });
+
+  test.each(["{ type: tcp }", "{ type: https, path: /livez }"])(
+    "gives no shutdown delay to %s, which cannot see that an apiserver is about to stop",
+    async (probe) => {
+      const { stdout } = await runLivezone(["check"], { cwd: folderWith(withProbe(probe)) });
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines.at(-3)).toMatch(/^api\.k8s\.example\.test .* 3\.2 s +-$/);
+      expect(lines.at(-1)).toContain("does not ask /readyz");
+    },
+  );
 
   test("has no times for what is not probed", async () => {
     const { stdout } = await runLivezone(["check"], { cwd: folderWith(GOOD_ZONE) });

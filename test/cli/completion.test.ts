@@ -53,14 +53,77 @@ describeWith(["bash"], "livezone completion bash", () => {
   });
 });
 
-for (const shell of ["zsh", "fish"] as const) {
-  describeWith([shell], `livezone completion ${shell}`, () => {
-    test("is a script that the shell reads", async () => {
-      const { file } = await savedOutput("completion", shell);
-      await run(requireProgram(shell), ["-n", file]);
-    });
+/** What a shell is to offer for the last word: whole lists, or some of them. */
+const OFFERS = [
+  { words: ["del"], all: ["delegation"] },
+  { words: ["delegation", "--for"], all: ["--format"] },
+  { words: ["delegation", "--format", "un"], all: ["unbound"] },
+  { words: ["completion", "z"], all: ["zsh"] },
+  { words: ["check", "--config", "no"], all: ["notes.yaml"] },
+  { words: ["check", "-c", "no"], all: ["notes.yaml"] },
+  { words: ["doctor", "--js"], all: ["--json"] },
+  { words: ["doctor", "--hosts-file", "no"], all: ["notes.yaml"] },
+] as const;
+
+describeWith(["fish"], "livezone completion fish", () => {
+  test("is a script that the shell reads, and completes commands, options, choices and files", async () => {
+    const saved = await savedOutput("completion", "fish");
+    await run(requireProgram("fish"), ["-n", saved.file]);
+    const offered = async (line: string) => {
+      const script = `source ${saved.file}; complete -C ${JSON.stringify(line)}`;
+      const env = { ...process.env, HOME: saved.folder, XDG_CONFIG_HOME: saved.folder };
+      const { stdout, stderr } = await run(requireProgram("fish"), ["--no-config", "-c", script], {
+        cwd: saved.folder,
+        env,
+      });
+      expect(stderr).toBe("");
+      return stdout.split("\n").flatMap((row) => (row === "" ? [] : [row.split("\t")[0]]));
+    };
+    expect(await offered("livezone ")).toEqual(expect.arrayContaining(commands.map(({ name }) => name)));
+    for (const { words, all } of OFFERS)
+      expect(await offered(`livezone ${words.join(" ")}`), words.join(" ")).toEqual(all);
   });
-}
+});
+
+/**
+ * Runs an interactive zsh in a terminal of its own, types each line and a Tab, and prints what is offered: `compadd`,
+ * by which every completion adds its matches, is put in front of zsh's own.
+ */
+const ZSH_OFFERS = `
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PS1= PS2= ; stty -echo; autoload -Uz compinit && compinit -u -D; source $SCRIPT'
+zpty -w z 'compadd() { local -a hits; case " $* " in (*" -O "*|*" -A "*|*" -D "*) builtin compadd "$@"; return;; esac; builtin compadd -O hits "$@"; (( $#hits )) && print -rl -- "OFFER "$^hits; builtin compadd "$@" }'
+zpty -w z 'tell() { zle complete-word; print -r -- END; zle kill-whole-line }; zle -N tell; bindkey "^I" tell; print -r -- REA"DY"'
+local answer
+zpty -r -m z answer '*READY*'
+for line; do
+  zpty -n -w z "$line"$'\t'
+  zpty -r -m z answer '*END*'
+  print -r -- "LINE $line"
+  print -r -- "$answer"
+done
+zpty -d z`;
+
+describeWith(["zsh"], "livezone completion zsh", () => {
+  test("is a script that the shell reads, and completes commands, options, choices and files", async () => {
+    const saved = await savedOutput("completion", "zsh");
+    await run(requireProgram("zsh"), ["-n", saved.file]);
+    const lines = ["livezone ", ...OFFERS.map(({ words }) => `livezone ${words.join(" ")}`)];
+    const { stdout } = await run(requireProgram("zsh"), ["-f", "-c", ZSH_OFFERS, "zsh", ...lines], {
+      cwd: saved.folder,
+      env: { ...process.env, SCRIPT: saved.file, ZDOTDIR: saved.folder, TERM: "dumb" },
+      timeout: 20_000,
+    });
+    const [, ...answers] = stdout.split(/^LINE .*$/m);
+    const offered = answers.map((answer) => [...answer.matchAll(/OFFER (\S+)/g)].map(([, word]) => word));
+    expect(offered[0]).toEqual(expect.arrayContaining(commands.map(({ name }) => name)));
+    expect(
+      offered.slice(1).map((words) => [...new Set(words)]),
+      stdout,
+    ).toEqual(OFFERS.map(({ all }) => all));
+  });
+});
 
 describe("livezone completion", () => {
   test.each(["bash", "zsh", "fish"])("%s knows every command and every option", async (shell) => {
