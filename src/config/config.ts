@@ -92,6 +92,8 @@ export interface ZoneConfig {
   readonly zone: string;
   /** Apex NS and their addresses, in the order written. At least one. */
   readonly nameservers: readonly NameserverConfig[];
+  /** TTL of the apex NS and their addresses, seconds, 1 to 86 400. Absent = 300; the configuration always sets it. */
+  readonly nameserverTtl?: number;
   readonly soa: SoaConfig;
   /** Master-file lines as written; absent = none. */
   readonly records?: RecordsConfig;
