@@ -47,7 +47,7 @@ export interface ServerCookies {
     at: number,
     length: number,
     client: Client,
-    reply: Uint8Array,
+    reply: DataView,
     replyAt: number,
   ): CookieStanding;
 }
@@ -65,14 +65,21 @@ export function isCookieLength(octets: number): boolean {
  * @param wallMs milliseconds since 1970
  */
 export function createServerCookies(secrets: readonly Uint8Array[], wallMs: () => number): ServerCookies {
-  return new SecretCookies(secrets.map(createHasher), wallMs);
+  return new SecretCookies(
+    secrets.map((secret) => new Hasher(secret)),
+    wallMs,
+  );
 }
+
+/** Words of a server cookie's input in front of the address: client cookie, version and reserved, timestamp (RFC 9018 §4.4). */
+const ADDRESS_WORD = 4;
+
+/** Words of an input at most, with an IPv6 address. */
+const MAX_INPUT_WORDS = 8;
 
 class SecretCookies implements ServerCookies {
   private readonly current: Hasher;
-  // What is hashed: client cookie, version, reserved, timestamp, address (RFC 9018 §4.4).
-  private readonly input4 = createInput(4);
-  private readonly input16 = createInput(16);
+  private readonly input: HashInput = { words: new Int32Array(MAX_INPUT_WORDS), length: 0 };
 
   constructor(
     private readonly hashers: readonly Hasher[],
@@ -88,122 +95,129 @@ class SecretCookies implements ServerCookies {
     at: number,
     length: number,
     client: Client,
-    reply: Uint8Array,
+    reply: DataView,
     replyAt: number,
   ): CookieStanding {
     const now = Math.floor(this.wallMs() / 1_000) >>> 0;
-    const input = client.length === 4 ? this.input4 : this.input16;
-    const { octets } = input;
-    for (let i = 0; i < client.length; i += 1) octets[16 + i] = client.octets[client.at + i] as number;
-    for (let i = 0; i < CLIENT_COOKIE_OCTETS; i += 1) {
-      octets[i] = request[at + i] as number;
-      reply[replyAt + i] = request[at + i] as number;
+    const { input } = this;
+    const { words } = input;
+    words[0] = word(request, at);
+    words[1] = word(request, at + 4);
+    input.length = ADDRESS_WORD + (client.length >>> 2);
+    for (let i = ADDRESS_WORD; i < input.length; i += 1) {
+      words[i] = word(client.octets, client.at + 4 * (i - ADDRESS_WORD));
     }
-    const age = this.ageOf(input, request, at, length, now);
+    const age = this.ageOf(request, at, length, now);
     // A good cookie is kept while it is fresh and of the current secret.
-    if (age <= REFRESH_SECONDS && matches(this.current, input, request, at + 16)) {
-      for (let i = CLIENT_COOKIE_OCTETS; i < COOKIE_OCTETS; i += 1) reply[replyAt + i] = request[at + i] as number;
-      return "proven";
+    if (age > REFRESH_SECONDS || !this.current.isHash(input, word(request, at + 16), word(request, at + 20))) {
+      words[2] = VERSION << 24;
+      words[3] = now;
     }
-    this.write(input, now, reply, replyAt);
+    this.write(reply, replyAt);
     return age === NO_AGE ? "unproven" : "proven";
   }
 
   /** Seconds since we, or a sibling, made the server cookie of a COOKIE option; {@link NO_AGE} if it is not good. */
-  private ageOf(input: HashInput, request: Uint8Array, at: number, length: number, now: number): number {
+  private ageOf(request: Uint8Array, at: number, length: number, now: number): number {
     if (length !== COOKIE_OCTETS || request[at + CLIENT_COOKIE_OCTETS] !== VERSION) return NO_AGE;
-    for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) input.octets[i] = request[at + i] as number;
+    const { input, hashers } = this;
+    const timestamp = word(request, at + 12);
+    input.words[2] = word(request, at + 8);
+    input.words[3] = timestamp;
     // Serial arithmetic (RFC 1982), since the timestamp has 32 bits.
-    const seconds = (now - u32(request, at + 12)) | 0;
+    const seconds = (now - timestamp) | 0;
     if (seconds < -AHEAD_SECONDS || seconds > LIFETIME_SECONDS) return NO_AGE;
-    for (const hasher of this.hashers) if (matches(hasher, input, request, at + 16)) return seconds;
+    const first = word(request, at + 16);
+    const second = word(request, at + 20);
+    for (const hasher of hashers) if (hasher.isHash(input, first, second)) return seconds;
     return NO_AGE;
   }
 
-  /** Writes a server cookie of this moment behind the client cookie of a reply. */
-  private write(input: HashInput, now: number, reply: Uint8Array, replyAt: number): void {
-    const { octets } = input;
-    octets[8] = VERSION;
-    octets[9] = 0;
-    octets[10] = 0;
-    octets[11] = 0;
-    octets[12] = now >>> 24;
-    octets[13] = now >>> 16;
-    octets[14] = now >>> 8;
-    octets[15] = now;
-    for (let i = CLIENT_COOKIE_OCTETS; i < 16; i += 1) reply[replyAt + i] = octets[i] as number;
-    const hashAt = this.current.find(input);
-    for (let i = 0; i < SIPHASH_OCTETS; i += 1) reply[replyAt + 16 + i] = this.current.hashes[hashAt + i] as number;
+  /** Writes the client cookie and the server cookie that the input stands for. */
+  private write(reply: DataView, at: number): void {
+    const { input, current } = this;
+    for (let i = 0; i < ADDRESS_WORD; i += 1) reply.setInt32(at + 4 * i, input.words[i] as number);
+    const hashAt = current.find(input);
+    reply.setInt32(at + 4 * ADDRESS_WORD, current.hashes[hashAt] as number);
+    reply.setInt32(at + 4 * ADDRESS_WORD + 4, current.hashes[hashAt + 1] as number);
   }
 }
 
-/** What is hashed, and the same in words. */
+/** What is hashed, in words of network order. */
 interface HashInput {
-  readonly octets: Uint8Array;
   readonly words: Int32Array;
+  /** Words of it. */
+  length: number;
 }
 
-function createInput(addressOctets: 4 | 16): HashInput {
-  const octets = new Uint8Array(CLIENT_COOKIE_OCTETS + 8 + addressOctets);
-  return { octets, words: new Int32Array(octets.buffer) };
-}
-
-/** Hashes under one secret; those made lately are looked up. */
-interface Hasher {
-  /** Holds them one after the other. */
-  readonly hashes: Uint8Array;
-  /** @returns where the hash of the input stands in `hashes`, until the next call */
-  find(input: HashInput): number;
-}
-
-/** Hashes that are kept, a power of two: 52 KiB. */
+/** Hashes that are kept, a power of two: 44 KiB. */
 const KEPT = 1 << 10;
 
-/** Words of an input at most, and one for how many there are. */
-const KEPT_WORDS = 9;
+/** Words of an input that is kept, and one for how many there are. */
+const KEPT_WORDS = MAX_INPUT_WORDS + 1;
+
+/** Words of a hash. */
+const HASH_WORDS = SIPHASH_OCTETS / 4;
 
 /**
- * A resolver sends the same cookie for half an hour, and one that has none yet asks several times within the second
- * that its cookie will name. Each hash has one place, so that no number of clients makes more of them.
+ * Hashes under one secret; those made lately are looked up. A resolver sends the same cookie for half an hour, and one that
+ * has none yet asks several times within the second that its cookie will name. Each hash has one place, so that no number
+ * of clients makes more of them.
  */
-function createHasher(secret: Uint8Array): Hasher {
-  const kept = new Int32Array(KEPT * KEPT_WORDS);
-  const hashes = new Uint8Array(KEPT * SIPHASH_OCTETS);
-  return {
-    hashes,
-    find({ octets, words }) {
-      let mixed = 0;
-      for (let i = 0; i < words.length; i += 1) mixed = Math.imul(mixed ^ (words[i] as number), 0x9e3779b1);
-      const place = (mixed >>> 16) & (KEPT - 1);
-      const at = place * KEPT_WORDS;
-      let isKept = kept[at] === words.length;
-      for (let i = 0; i < words.length && isKept; i += 1) isKept = kept[at + 1 + i] === words[i];
-      if (!isKept) {
-        kept[at] = words.length;
-        for (let i = 0; i < words.length; i += 1) kept[at + 1 + i] = words[i] as number;
-        sipHash24(secret, octets, hashes, place * SIPHASH_OCTETS);
-      }
-      return place * SIPHASH_OCTETS;
-    },
-  };
-}
+class Hasher {
+  /** Two words each, in network order, one hash after the other. */
+  readonly hashes = new Int32Array(KEPT * HASH_WORDS);
+  private readonly kept = new Int32Array(KEPT * KEPT_WORDS);
+  private readonly room = new DataView(new ArrayBuffer(4 * MAX_INPUT_WORDS));
+  private readonly octets4 = new Uint8Array(this.room.buffer, 0, 4 * (ADDRESS_WORD + 1));
+  private readonly octets16 = new Uint8Array(this.room.buffer);
+  private readonly hash = new DataView(new ArrayBuffer(SIPHASH_OCTETS));
+  private readonly hashOctets = new Uint8Array(this.hash.buffer);
 
-/** Whether the 8 octets at `at` are the hash of the input; all are compared, whichever differs first. */
-function matches({ find, hashes }: Hasher, input: HashInput, request: Uint8Array, at: number): boolean {
-  const hashAt = find(input);
-  let difference = 0;
-  for (let i = 0; i < SIPHASH_OCTETS; i += 1) {
-    difference |= (hashes[hashAt + i] as number) ^ (request[at + i] as number);
+  /** @param secret 16 octets */
+  constructor(private readonly secret: Uint8Array) {}
+
+  /** @returns where the hash of the input stands in `hashes`, until the next call */
+  find(input: HashInput): number {
+    const { kept } = this;
+    const { words, length } = input;
+    let mixed = 0;
+    for (let i = 0; i < length; i += 1) mixed = Math.imul(mixed ^ (words[i] as number), 0x9e3779b1);
+    const place = (mixed >>> 16) & (KEPT - 1);
+    const at = place * KEPT_WORDS;
+    let isKept = kept[at] === length;
+    for (let i = 0; i < length && isKept; i += 1) isKept = kept[at + 1 + i] === words[i];
+    if (!isKept) this.keep(input, place);
+    return place * HASH_WORDS;
   }
-  return difference === 0;
+
+  /** Whether the two words are the hash of the input; both are compared, whichever differs. */
+  isHash(input: HashInput, first: number, second: number): boolean {
+    const at = this.find(input);
+    const { hashes } = this;
+    return (((hashes[at] as number) ^ first) | ((hashes[at + 1] as number) ^ second)) === 0;
+  }
+
+  private keep({ words, length }: HashInput, place: number): void {
+    const { kept, room, hash, hashes } = this;
+    const at = place * KEPT_WORDS;
+    kept[at] = length;
+    for (let i = 0; i < length; i += 1) {
+      kept[at + 1 + i] = words[i] as number;
+      room.setInt32(4 * i, words[i] as number);
+    }
+    sipHash24(this.secret, length === MAX_INPUT_WORDS ? this.octets16 : this.octets4, this.hashOctets, 0);
+    hashes[place * HASH_WORDS] = hash.getInt32(0);
+    hashes[place * HASH_WORDS + 1] = hash.getInt32(4);
+  }
 }
 
-function u32(octets: Uint8Array, at: number): number {
+/** Four octets as a signed number, in network order. */
+function word(octets: Uint8Array, at: number): number {
   return (
-    (((octets[at] as number) << 24) |
-      ((octets[at + 1] as number) << 16) |
-      ((octets[at + 2] as number) << 8) |
-      (octets[at + 3] as number)) >>>
-    0
+    ((octets[at] as number) << 24) |
+    ((octets[at + 1] as number) << 16) |
+    ((octets[at + 2] as number) << 8) |
+    (octets[at + 3] as number)
   );
 }

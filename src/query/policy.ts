@@ -32,7 +32,11 @@ export interface QueryPolicy extends PolicySettings {
  *
  * @param random 0 (included) to 1 (not included), as `Math.random`
  */
-export function createPolicy(settings: PolicySettings, clock: Clock, random: () => number): QueryPolicy {
+export function createPolicy(
+  settings: PolicySettings,
+  clock: Pick<Clock, "monotonicMs" | "wallMs">,
+  random: () => number,
+): QueryPolicy {
   const { rateLimit, cookieSecrets } = settings;
   const seed = Math.floor(random() * 2 ** 32);
   return {

@@ -1,3 +1,4 @@
+import type { BatchClock } from "../lib/clock.js";
 import type { Listening, SocketAddress } from "../lib/listening.js";
 import type { Client } from "../query/client.js";
 import { TRANSPORT } from "../query/counters.js";
@@ -23,15 +24,17 @@ export class BatchServer {
 
   /**
    * @param alarm of this thread, from {@link BatchTransport.alarm}
+   * @param clock that `respond` reads
    * @param blockMs milliseconds, 0 or more, default {@link MAX_BLOCK_MS}
    */
   constructor(
     private readonly transport: BatchTransport,
     respond: Respond,
+    clock: BatchClock,
     private readonly alarm: number,
     private readonly blockMs = MAX_BLOCK_MS,
   ) {
-    this.onBatch = batchHandler(this.buffers, respond);
+    this.onBatch = batchHandler(this.buffers, respond, clock);
   }
 
   /** Serves a bound UDP socket. The descriptor stays its owner's. */
@@ -83,14 +86,16 @@ function peerAt(client: Client, i: number): void {
 }
 
 /** Answers the messages of a batch, each in its own slots. */
-function batchHandler(buffers: BatchBuffers, respond: Respond): (count: number) => void {
+function batchHandler(buffers: BatchBuffers, respond: Respond, clock: BatchClock): (count: number) => void {
   const { receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers } = buffers;
   const client: Client = { octets: peers, at: 0, length: 4 };
   return (count) => {
+    clock.beginBatch();
     for (let i = 0; i < count; i += 1) {
       const length = receiveLengths[i] as number;
       peerAt(client, i);
       sendLengths[i] = respond(receive, i * receiveSlot, length, send, i * sendSlot, TRANSPORT.udp, client);
     }
+    clock.endBatch();
   };
 }

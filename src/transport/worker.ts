@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { AnswerTable } from "../answers/table.js";
 import { applyTableMessage } from "../answers/table-messages.js";
-import { systemClock } from "../lib/clock.js";
+import { BatchClock, systemClock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Listening } from "../lib/listening.js";
 import { createQueryCounters } from "../query/counters.js";
@@ -23,7 +23,8 @@ const TCP_NICE = 10;
 const settings = workerData as WorkerSettings;
 const counters = createQueryCounters(settings.counters);
 const state: ResponderState = { table: new AnswerTable(), ready: false };
-const monotonicMs = (): number => systemClock.monotonicMs();
+const clock = new BatchClock(systemClock);
+const monotonicMs = (): number => clock.monotonicMs();
 const onDefect = createDefectReporter((defect) => post({ kind: "defect", defect }), monotonicMs);
 const respond = createResponder(state, counters, { onDefect, errorLimit: new ErrorRateLimit(monotonicMs) });
 const batchServer = settings.alarm === undefined ? undefined : startBatchServer(settings.alarm);
@@ -34,7 +35,7 @@ let open: ReadonlyMap<string, Listening> = new Map();
 function startBatchServer(alarm: number): BatchServer {
   const { transport, reason } = loadBatch();
   if (transport === undefined) throw new Error(reason);
-  return new BatchServer(transport, respond, alarm);
+  return new BatchServer(transport, respond, clock, alarm);
 }
 
 async function openSocket({ address, udp, tcp }: SocketOrder): Promise<Listening> {
@@ -103,7 +104,7 @@ async function handleMessage(message: ToWorker): Promise<void> {
       applyTableMessage(state.table, message.message);
       return;
     case "policy":
-      state.policy = createPolicy(message.policy.policy, systemClock, Math.random);
+      state.policy = createPolicy(message.policy.policy, clock, Math.random);
       tcpLimits = message.policy.tcp;
       return;
     case "stale":

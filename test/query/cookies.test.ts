@@ -15,7 +15,7 @@ function exchange(options: { secrets: readonly string[]; at: number; from: strin
   const reply = new Uint8Array(COOKIE_OCTETS);
   // In the middle of a message.
   const request = Uint8Array.from([9, 9, 9, ...cookie, 7]);
-  const standing = jar.exchange(request, 3, cookie.length, clientAt(options.from), reply, 0);
+  const standing = jar.exchange(request, 3, cookie.length, clientAt(options.from), new DataView(reply.buffer), 0);
   return { standing, reply: Buffer.from(reply).toString("hex") };
 }
 

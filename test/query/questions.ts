@@ -67,7 +67,7 @@ export const policy: QueryPolicy = {
 export function keptCookie(client: Uint8Array, secondsAgo: number): Uint8Array {
   const reply = new Uint8Array(COOKIE_OCTETS);
   const jar = createServerCookies([SECRET], () => (NOW - secondsAgo) * 1_000);
-  jar.exchange(client, 0, client.length, CLIENT, reply, 0);
+  jar.exchange(client, 0, client.length, CLIENT, new DataView(reply.buffer), 0);
   return reply;
 }
 

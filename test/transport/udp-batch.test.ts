@@ -1,5 +1,6 @@
 import { closeSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { BatchClock } from "../../src/lib/clock.js";
 import { createQueryCounters } from "../../src/query/counters.js";
 import { createDefectReporter, type QueryDefect } from "../../src/query/error-boundary.js";
 import { createPolicy, type PolicySettings } from "../../src/query/policy.js";
@@ -40,7 +41,7 @@ function serveBatches(address: string, settings?: Partial<PolicySettings>) {
   const { fd, port } = batch.bind({ address, port: 0, kind: "udp", reusePort: false });
   const alarm = batch.alarm();
   // It shares this thread with the client.
-  const server = new BatchServer(batch, respond, alarm, 1);
+  const server = new BatchServer(batch, respond, new BatchClock(createFakeClock()), alarm, 1);
   const listening = server.open({ address, port }, { fd, counters: createCounters() });
   server.start();
   afterThisTest(async () => {
