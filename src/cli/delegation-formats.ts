@@ -55,8 +55,8 @@ function bind(delegation: Delegation): string {
   return `; Into the zone file of ${parent}; then raise its serial and reload.
 ${lines.join("\n")}
 ;
-; Or, in a BIND that resolves and is to find the zone by itself, into named.conf (static-stub rather than forward:
-; livezone offers no recursion):
+; Or, in a BIND that resolves and is to find the zone by itself, into named.conf (static-stub follows the
+; zone's own nameservers; type forward with "forward only;" works too):
 ; zone "${zone}" { type static-stub; server-addresses { ${addressesOf(delegation).join("; ")}; }; };
 `;
 }
