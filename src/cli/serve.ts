@@ -3,6 +3,7 @@ import { type AppOptions, startApp } from "../app.js";
 import { systemClock } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import { createLogger, flushLogger, type Logger } from "../lib/logger.js";
+import { giveBackMemory } from "../lib/memory.js";
 import { prepare } from "../server/load-zones.js";
 import type { Predecessor } from "../server/takeover.js";
 import { logUnexpectedErrors } from "../server/unexpected-errors.js";
@@ -53,7 +54,7 @@ async function serve(file: string, isTakeover: boolean): Promise<number> {
   const app = await startApp(options);
   signals.onReload(() => void app.reload());
   const failed = new Promise<never>((_, reject) => {
-    app.ready.catch(reject);
+    app.ready.then(giveBackMemory).catch(reject);
   });
   try {
     const signal = await Promise.race([signals.ended, app.left.then(() => "left"), failed]);
