@@ -3,6 +3,7 @@ import { CompiledZones } from "./answers/compiled-zones.js";
 import type { Answerable } from "./health/answerable.js";
 import type { Snapshot } from "./health/health.js";
 import { type Clock, systemClock } from "./lib/clock.js";
+import { messageOf } from "./lib/errors.js";
 import type { SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
 import { buildAdminParts } from "./server/admin-parts.js";
@@ -21,6 +22,7 @@ import type { ServerState } from "./server/state.js";
 import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
 import { zoneEvents } from "./server/zone-events.js";
+import { TransferService } from "./transfer/service.js";
 import { WorkerPool } from "./transport/worker-pool.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
@@ -74,20 +76,25 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   // Its threads keep the process alive, which no timer does.
   const tables = new CompiledZones();
-  const pool = new WorkerPool({ workers: config.workers, log, zones: tables });
   const events = new ServerEvents(clock, log);
+  const transfers = new TransferService({
+    clock,
+    onFinished: (transfer) => events.publish({ type: "transfer-finished", transfer }),
+    onError: (error) => log.error({ error: messageOf(error) }, "transfer failed"),
+  });
+  const pool = new WorkerPool({ workers: config.workers, log, zones: tables, transfers });
   events.subscribe("log", eventLogging(log));
   const saved = await readSavedState(config.stateDir, clock, events);
   const served = new ServedEndpoints(clock, zoneEvents(events), saved.known);
   const changes = new Changes(served, events);
   const health = buildHealthParts({ clock, random, events, saved, served, changes });
-  const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS));
+  const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS), transfers);
   const configuration = { clock, state, events, pool, policy, served, monitor: health.monitor };
   const reload = createReload(file, configuration);
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
   const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
-  subscribeParts(events, { pool, tables, policy, served, watch, ...admin, ...health });
+  subscribeParts(events, { pool, tables, policy, transfers, served, watch, ...admin, ...health });
   const savedOverrides = saved.files?.overrides.read;
   const lifecycle: LifecycleParts = {
     ...{ clock, log, pool, state, events, served, watch, known: saved.known, ...health, ...admin },

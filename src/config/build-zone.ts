@@ -23,10 +23,13 @@ import {
   zoneOptions,
 } from "./schema.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
+import { buildZoneTransfer, TRANSFERRED_REFRESH_SECONDS, TRANSFERRED_RETRY_SECONDS } from "./transfer.js";
 import type { Valid } from "./validate.js";
 
 /** What a zone inherits from the main file. */
 export interface ZoneDefaults {
+  /** Names of the TSIG keys of the main file. */
+  readonly keys: ReadonlySet<string>;
   readonly ttl: number | undefined;
   readonly probe: ProbeLayer | undefined;
 }
@@ -58,6 +61,7 @@ export function buildZone(source: Source, valid: Valid<ZoneInput>, defaults: Zon
   const endpoints = buildEndpoints(context);
   checkNames(context, endpoints);
   const records = buildRecords(context);
+  const transfer = buildZoneTransfer(source, valid, defaults.keys, report);
   if (!(input.allowSpecialAddresses ?? builtIn(zoneOptions.allowSpecialAddresses))) refuseSpecial(context);
   return {
     position: source.position(source.positions.key(["zone"])),
@@ -66,12 +70,13 @@ export function buildZone(source: Source, valid: Valid<ZoneInput>, defaults: Zon
     soa: {
       contact: input.soa?.contact ?? `hostmaster.${input.zone}`,
       negativeTtl: input.soa?.negativeTtl ?? builtIn(soaOptions.negativeTtl),
-      refresh: input.soa?.refresh ?? builtIn(soaOptions.refresh),
-      retry: input.soa?.retry ?? builtIn(soaOptions.retry),
+      refresh: input.soa?.refresh ?? (transfer ? TRANSFERRED_REFRESH_SECONDS : builtIn(soaOptions.refresh)),
+      retry: input.soa?.retry ?? (transfer ? TRANSFERRED_RETRY_SECONDS : builtIn(soaOptions.retry)),
       expire: input.soa?.expire ?? builtIn(soaOptions.expire),
     },
     ...(records === undefined ? {} : { records }),
     endpoints,
+    ...(transfer === undefined ? {} : { transfer }),
     allowSpecialAddresses: input.allowSpecialAddresses ?? builtIn(zoneOptions.allowSpecialAddresses),
   };
 }

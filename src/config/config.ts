@@ -1,4 +1,5 @@
 import type { SocketAddress } from "../lib/listening.js";
+import type { TsigAlgorithm } from "../wire/tsig.js";
 
 /** Where a piece of configuration stands, for messages. */
 export interface Position {
@@ -27,6 +28,7 @@ export interface Config {
   readonly watch: boolean;
   readonly log: { readonly level: LogLevel };
   readonly queries: QueriesConfig;
+  readonly transfer: TransferConfig;
   readonly zones: readonly ZoneConfig[];
 }
 
@@ -69,6 +71,40 @@ export interface QueriesConfig {
   };
 }
 
+/** What the transfers of all zones share. */
+export interface TransferConfig {
+  readonly keys: readonly TsigKeyConfig[];
+}
+
+/** A key that signs requests and replies (RFC 8945). */
+export interface TsigKeyConfig {
+  /** Domain name, lower case, without the trailing dot. */
+  readonly name: string;
+  /** Default `hmac-sha256`. */
+  readonly algorithm: TsigAlgorithm;
+  /** Absolute. */
+  readonly secretFile: string;
+}
+
+/** Who may carry a zone. */
+export interface ZoneTransferConfig {
+  readonly to: readonly SecondaryConfig[];
+  /** Who may transfer the zone beside these. */
+  readonly allow: readonly {
+    readonly from: AddressRange;
+    /** Name of a key of the main file; absent = the address suffices. */
+    readonly key?: string;
+  }[];
+  /** States that are kept for IXFR, 1 to 100 000. Default 1 000. */
+  readonly versions: number;
+}
+
+/** A server that transfers the zone. */
+export interface SecondaryConfig extends SocketAddress {
+  /** Name of a key of the main file; absent = the address suffices. */
+  readonly key?: string;
+}
+
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
 
 export interface AdminConfig {
@@ -99,6 +135,8 @@ export interface ZoneConfig {
   readonly records?: RecordsConfig;
   /** In the order written. */
   readonly endpoints: readonly EndpointConfig[];
+  /** Absent = nobody may transfer the zone. */
+  readonly transfer?: ZoneTransferConfig;
   /** Loopback, link-local and other addresses that no client could use are accepted. Default false. */
   readonly allowSpecialAddresses: boolean;
 }
@@ -117,9 +155,9 @@ export interface SoaConfig {
   readonly contact: string;
   /** MINIMUM and the SOA's own TTL, RFC 2308 §4. 1 to 86 400, default 5. */
   readonly negativeTtl: number;
-  /** Default 7200. */
+  /** Default 7200; 60 in a zone with `transfer`. */
   readonly refresh: number;
-  /** Default 900. */
+  /** Default 900; 30 in a zone with `transfer`. */
   readonly retry: number;
   /** Default 1 209 600. */
   readonly expire: number;

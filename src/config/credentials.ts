@@ -100,8 +100,12 @@ export function checkToken(source: Source, path: Path, file: string, report: Rep
   );
 }
 
-/** Warns of a secret's file that group or others may read. */
-export function checkSecrecy(source: Source, path: Path, file: string, report: Report): void {
+/**
+ * Warns of a secret's file that group or others may read.
+ *
+ * @param harm what whoever has the secret can do
+ */
+export function checkSecrecy(source: Source, path: Path, file: string, report: Report, harm: string): void {
   let mode: number;
   try {
     mode = statSync(file).mode & 0o777;
@@ -112,7 +116,7 @@ export function checkSecrecy(source: Source, path: Path, file: string, report: R
   const who = (mode & 0o004) === 0 ? "its group" : "everybody on this machine";
   report(
     problemAt(source, path, {
-      message: `${formatPath(path)} is ${quote(file)}, which ${who} may read (mode ${mode.toString(8).padStart(4, "0")}): whoever has the token can drain and force targets.`,
+      message: `${formatPath(path)} is ${quote(file)}, which ${who} may read (mode ${mode.toString(8).padStart(4, "0")}): whoever has it ${harm}.`,
       remedy: "Give the file to the user that livezone runs as, with mode 0600.",
       code: "CONFIG_TOKEN_FILE_MODE",
       severity: "warning",

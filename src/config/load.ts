@@ -12,6 +12,7 @@ import { formatPath, quote } from "./quote.js";
 import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
 import { builtIn, logOptions, type MainInput, mainOptions, mainSchema, zoneSchema } from "./schema.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, readRegularFile, type Source } from "./source.js";
+import { buildTransfer } from "./transfer.js";
 import { type Valid, validate } from "./validate.js";
 
 /** Most worker threads. */
@@ -73,7 +74,9 @@ function load(file: string, report: Report): Config | undefined {
   if (main === undefined) return undefined;
   const listen = buildListen(source, main, report);
   const admin = buildAdmin(source, main.value.admin, report);
+  const transfer = buildTransfer(source, main.value.transfer, report);
   const defaults: ZoneDefaults = {
+    keys: new Set(transfer.keys.map(({ name }) => name)),
     ttl: main.value.defaults?.ttl,
     probe: probeLayer(source, main, ["defaults", "probe"], main.value.defaults?.probe),
   };
@@ -91,6 +94,7 @@ function load(file: string, report: Report): Config | undefined {
     watch: main.value.watch ?? builtIn(mainOptions.watch),
     log: { level: main.value.log?.level ?? builtIn(logOptions.level) },
     queries: buildQueries(source, main.value.queries, report),
+    transfer,
     zones,
   };
 }
@@ -126,7 +130,7 @@ function buildAdmin(source: Source, input: MainInput["admin"], report: Report): 
   if (tokenFile !== undefined) {
     const at = ["admin", "tokenFile"];
     checkToken(source, at, resolve(tokenFile), report);
-    checkSecrecy(source, at, resolve(tokenFile), report);
+    checkSecrecy(source, at, resolve(tokenFile), report, "can drain and force targets");
     if (http === undefined) {
       report(
         problemAt(source, at, {

@@ -19,6 +19,15 @@ import {
 } from "./option.js";
 import type { Verdict } from "./parse-result.js";
 import { queryOptions, rateLimitOptions, tcpOptions } from "./schema-queries.js";
+import {
+  mainTransfer,
+  mainTransferOptions,
+  secondaryOptions,
+  transferRuleOptions,
+  tsigKeyOptions,
+  zoneTransfer,
+  zoneTransferOptions,
+} from "./schema-transfer.js";
 
 /*
  * Every option of the configuration: one entry each, with meaning, range and default. From it come validation,
@@ -309,8 +318,14 @@ export const soaOptions = {
     about: "How long resolvers may remember that there is no such record, seconds.",
     default: 5,
   }).optional(),
-  refresh: wholeNumber(SOA_SECONDS, { about: "Seconds between a secondary's checks.", default: 7200 }).optional(),
-  retry: wholeNumber(SOA_SECONDS, { about: "Seconds between checks after a failed one.", default: 900 }).optional(),
+  refresh: wholeNumber(SOA_SECONDS, {
+    about: "Seconds between a secondary's checks; in a zone with transfer the default is 60.",
+    default: 7200,
+  }).optional(),
+  retry: wholeNumber(SOA_SECONDS, {
+    about: "Seconds between checks after a failed one; in a zone with transfer the default is 30.",
+    default: 900,
+  }).optional(),
   expire: wholeNumber(SOA_SECONDS, {
     about: "Seconds after which a secondary without contact stops answering.",
     default: 1_209_600,
@@ -341,6 +356,7 @@ export const zoneOptions = {
     .record(z.string(), z.strictObject(endpointOptions, { error: () => "endpoint" }))
     .meta({ description: "Health-aware names, relative to the zone; @ is the zone's own name." })
     .optional(),
+  transfer: zoneTransfer.optional(),
   allowSpecialAddresses: flag({
     about: "Accept addresses that no client could use: loopback, link-local, multicast, unspecified, broadcast.",
     default: false,
@@ -405,6 +421,7 @@ export const mainOptions = {
     .strictObject(queryOptions, { error: () => "queries" })
     .meta({ description: "Who is answered how often, and what is told of this server." })
     .optional(),
+  transfer: mainTransfer.optional(),
   watch: flag({ about: "Reload when a file of the configuration changes.", default: false }).optional(),
   zones: oneOrMany(text("the name of a zone file", { about: "A file or a glob." })).meta({
     description: "Zone files or globs, relative to this file.",
@@ -436,6 +453,11 @@ export const SECTIONS: Readonly<Record<string, { readonly where: string; readonl
   queries: { where: 'under "queries" of the main file', keys: Object.keys(queryOptions) },
   rateLimit: { where: 'under "queries.rateLimit"', keys: Object.keys(rateLimitOptions) },
   tcp: { where: 'under "queries.tcp"', keys: Object.keys(tcpOptions) },
+  mainTransfer: { where: 'under "transfer" of the main file', keys: Object.keys(mainTransferOptions) },
+  tsigKey: { where: 'under a key of "transfer.keys"', keys: Object.keys(tsigKeyOptions) },
+  zoneTransfer: { where: 'under "transfer" of a zone file', keys: Object.keys(zoneTransferOptions) },
+  secondary: { where: 'under "transfer.to" of a zone file', keys: Object.keys(secondaryOptions) },
+  transferRule: { where: 'under "transfer.allow" of a zone file', keys: Object.keys(transferRuleOptions) },
   zone: { where: "at the top of a zone file", keys: Object.keys(zoneOptions) },
   soa: { where: 'under "soa" of a zone file', keys: Object.keys(soaOptions) },
   endpoint: { where: "under an endpoint", keys: Object.keys(endpointOptions) },

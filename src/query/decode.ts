@@ -51,6 +51,9 @@ export class Query {
   wantsNsid = false;
   /** The client knows about TCP keepalive (RFC 7828 §3.2.1). */
   wantsKeepalive = false;
+
+  /** Where the TSIG record begins in `message`, which it ends (RFC 8945 §5.1); -1 without one. */
+  tsigAt = -1;
 }
 
 /** Whether a message's operation is QUERY, the only one there is here. */
@@ -63,7 +66,8 @@ export function isQueryOperation({ flags }: Query): boolean {
  *
  * Malformed are: more than one question (RFC 9619); a name that is cut off, too long, compressed, or of a reserved
  * label type; a record that is cut off; OPT twice, elsewhere than in the additional section, or with an owner other than
- * the root (RFC 6891 §6.1.1); options that do not fill its data exactly; octets behind the last record.
+ * the root (RFC 6891 §6.1.1); options that do not fill its data exactly; TSIG elsewhere than at the end (RFC 8945 §5.1);
+ * octets behind the last record.
  *
  * @returns whether it is well-formed; if not, the question stands in `query` all the same where it could be read
  */
@@ -71,6 +75,7 @@ export function decode(query: Query): boolean {
   const { message, at } = query;
   query.hasQuestion = false;
   query.hasEdns = false;
+  query.tsigAt = -1;
   query.questionEnd = HEADER_OCTETS;
   query.answerRecords = u16(message, at + 6);
   const questions = u16(message, at + 4);
@@ -91,7 +96,7 @@ function readQuestion(query: Query): boolean {
   return true;
 }
 
-/** Passes over the records behind the question, of which only OPT means anything to an authoritative server. */
+/** Passes over the records behind the question, of which OPT and TSIG alone mean anything to every query. */
 function readRecords(query: Query): boolean {
   const { message, at } = query;
   const end = at + query.length;
@@ -103,7 +108,12 @@ function readRecords(query: Query): boolean {
     if (typeAt < 0 || typeAt + RECORD_FIXED_OCTETS > end) return false;
     const recordEnd = typeAt + RECORD_FIXED_OCTETS + u16(message, typeAt + 8);
     if (recordEnd > end) return false;
-    if (u16(message, typeAt) === TYPE.OPT) {
+    const type = u16(message, typeAt);
+    if (type === TYPE.TSIG) {
+      if (i !== records - 1 || i < others) return false;
+      query.tsigAt = position;
+    }
+    if (type === TYPE.OPT) {
       const isInPlace = i >= others && !query.hasEdns && message[position] === 0;
       if (!isInPlace || !readOpt(query, typeAt, recordEnd)) return false;
     }

@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Prefix } from "./access-list.js";
 import { createServerCookies, type ServerCookies } from "./cookies.js";
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from "./rate-limit.js";
+import type { TransferPolicy } from "./transfer-policy.js";
 
 /** Whom to answer, how often, and what to tell of this server; plain data, so that it can be posted to threads. */
 export interface PolicySettings {
@@ -17,6 +18,8 @@ export interface PolicySettings {
   readonly version?: Uint8Array;
   /** Health cannot be told at present, and answers are those of before (the prober is cut off). Default false. */
   readonly isStale?: boolean;
+  /** Who may transfer what, and the keys that queries may be signed with; absent = nobody, none. */
+  readonly transfer?: TransferPolicy;
   /** How long an idle TCP connection is kept, told to clients that ask (RFC 7828). Milliseconds, 100 to 6 553 500. */
   readonly tcpIdleMs: number;
 }
@@ -25,6 +28,8 @@ export interface PolicySettings {
 export interface QueryPolicy extends PolicySettings {
   readonly limiter?: RateLimiter;
   readonly cookies?: ServerCookies;
+  /** Seconds since 1970, for signatures. */
+  readonly nowSeconds?: () => number;
 }
 
 /**
@@ -41,6 +46,7 @@ export function createPolicy(
   const seed = Math.floor(random() * 2 ** 32);
   return {
     ...settings,
+    nowSeconds: () => Math.floor(clock.wallMs() / 1000),
     ...(rateLimit === undefined ? {} : { limiter: createRateLimiter(rateLimit, () => clock.monotonicMs(), seed) }),
     ...(cookieSecrets.length === 0 ? {} : { cookies: createServerCookies(cookieSecrets, () => clock.wallMs()) }),
   };

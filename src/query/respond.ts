@@ -1,5 +1,6 @@
 import { encodeAnswer, type ReplyPlace, writeHeader } from "../answers/encode.js";
 import type { AnswerTable } from "../answers/table.js";
+import type { TransferRequest } from "../transfer/request.js";
 import { CLASS, EXTENDED_ERROR, FLAG, HEADER_OCTETS, RCODE, TYPE } from "../wire/constants.js";
 import { copyOctets, NO_WORDS, WordViews } from "../wire/words.js";
 import { isWithinPrefixes } from "./access-list.js";
@@ -12,7 +13,9 @@ import { ERROR_OPTION_OCTETS, ReplyOpt } from "./edns.js";
 import { type DefectReporter, writeServerFailure } from "./error-boundary.js";
 import type { ErrorRateLimit } from "./error-rate-limit.js";
 import type { QueryPolicy } from "./policy.js";
+import { ReplySignature } from "./reply-signature.js";
 import { replyLimit } from "./reply-size.js";
+import { isTransferType, mayTransfer, readTransferRequest, rulesOf } from "./transfer-policy.js";
 
 /** What the responder works on. */
 export interface ResponderState {
@@ -31,7 +34,12 @@ export interface ResponderOptions {
   readonly onDefect?: DefectReporter;
   /** Absent: every malformed message is told so. */
   readonly errorLimit?: ErrorRateLimit;
+  /** Takes a request for a transfer that is to be granted, before the query is {@link HANDED_OVER}. Absent: none is granted. */
+  readonly onTransfer?: (request: TransferRequest) => void;
 }
+
+/** In place of the length of a reply: the request asks for a transfer, which others answer, over TCP only. */
+export const HANDED_OVER = -1;
 
 /**
  * Answers one message. Allocates nothing. It is fastest where both buffers begin and end at whole 32-bit words, `at`
@@ -41,7 +49,7 @@ export interface ResponderOptions {
  * @param reply room from `replyAt` on: for 65 535 octets over TCP, 1232 over UDP, up to the next whole word. What stands
  *   behind the reply is then undefined
  * @param client who sent it
- * @returns octets of the reply, 0 for none
+ * @returns octets of the reply, 0 for none; {@link HANDED_OVER} for a transfer
  */
 export type Respond = (
   request: Uint8Array,
@@ -75,6 +83,7 @@ export function createResponder(
 class Responder {
   private readonly query = new Query();
   private readonly opt = new ReplyOpt();
+  private readonly signature = new ReplySignature();
   private readonly reply: ReplyPlace = { octets: new Uint8Array(0), words: NO_WORDS, at: 0 };
   private readonly views = new WordViews();
 
@@ -115,6 +124,8 @@ class Responder {
     this.reply.at = replyAt;
     const isWellFormed = decode(query);
     if (query.hasEdns) this.opt.prepare(query, this.state.policy);
+    this.signature.clear();
+    if (query.tsigAt >= 0) this.signature.verify(query, this.state.policy, isWellFormed);
     if (isWellFormed && query.hasQuestion && isQueryOperation(query)) counters.query(transport, query.type);
     return this.limitErrors(this.limitRate(this.refuseOrAnswer(isWellFormed)));
   }
@@ -127,6 +138,7 @@ class Responder {
     if (!isWellFormed) return this.refuse(isQuery ? RCODE.FORMERR : RCODE.NOTIMP);
     if (!query.hasQuestion) return isQuery ? this.exchangeCookie() : this.refuse(RCODE.NOTIMP);
     if (!this.isAllowed()) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.PROHIBITED);
+    if (query.tsigAt >= 0 && this.signature.refusal !== undefined) return this.refuse(this.signature.refusal);
     if (query.hasEdns && query.ednsVersion > 0) return this.refuse(RCODE.BADVERS);
     if (!isQuery) return this.refuse(RCODE.NOTIMP, EXTENDED_ERROR.NOT_SUPPORTED);
     if (query.answerRecords !== 0) return this.refuse(RCODE.FORMERR);
@@ -134,7 +146,11 @@ class Responder {
     if (isMetaType(query.type)) return this.refuse(RCODE.FORMERR);
     if (!isKnownClass(query.class)) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
     if (isRefusedType(query.type)) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
+    if (isTransferType(query.type) && !this.mayTransfer()) {
+      return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
+    }
     if (query.class === CLASS.CH) return this.answerChaos();
+    if (isTransferType(query.type)) return this.transfer();
     if (!this.find()) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_AUTHORITATIVE);
     if (!state.ready) return this.drop("not-ready");
     return this.answer();
@@ -143,6 +159,30 @@ class Responder {
   private isAllowed(): boolean {
     const allow = this.state.policy?.allow;
     return allow === undefined || isWithinPrefixes(this.query.client, allow);
+  }
+
+  private mayTransfer(): boolean {
+    const { query, signature, state, options } = this;
+    if (query.class !== CLASS.IN || options.onTransfer === undefined) return false;
+    const rules = rulesOf(query, state.policy?.transfer);
+    return rules !== undefined && mayTransfer(rules, query.client, signature.signer?.key);
+  }
+
+  /** Answers a request for a transfer from who may have it. */
+  private transfer(): number {
+    const { query, state, signature, counters, options } = this;
+    if (!state.ready) return this.drop("not-ready");
+    if (query.transport === TRANSPORT.udp) {
+      // A full transfer is for TCP (RFC 5936 §4.2); of an incremental one UDP tells the serial (RFC 1995 §2).
+      if (query.type === TYPE.AXFR) return this.refuse(RCODE.FORMERR);
+      query.type = TYPE.SOA;
+      return this.find() ? this.answer() : this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_AUTHORITATIVE);
+    }
+    const request = readTransferRequest(query, signature.signer);
+    if (request === undefined) return this.refuse(RCODE.FORMERR);
+    counters.response(RCODE.NOERROR);
+    options.onTransfer?.(request);
+    return HANDED_OVER;
   }
 
   /** Looks the answer up. @returns whether the name lies in a zone of ours */
@@ -158,7 +198,7 @@ class Responder {
     if (query.hasEdns && state.policy?.isStale === true && followsHealth(query.type)) {
       opt.addError(EXTENDED_ERROR.STALE_ANSWER);
     }
-    const room = replyLimit(query) - (query.hasEdns ? opt.size : 0);
+    const room = replyLimit(query) - (query.hasEdns ? opt.size : 0) - (query.tsigAt >= 0 ? this.signature.size : 0);
     const { table } = state;
     const end = encodeAnswer(table, table.found, reply, query.name.length, query.flags & FLAG.RD, room);
     const { octets, at } = reply;
@@ -206,10 +246,12 @@ class Responder {
     return this.finish(query.questionEnd, rcode);
   }
 
-  /** Counts a reply and ends it with OPT, if the query had it. @param end octets of the reply so far */
+  /** Counts a reply and ends it with OPT and TSIG, if the query had them. @param end octets of the reply so far */
   private finish(end: number, rcode: number): number {
+    const { query, reply, opt, signature } = this;
     this.counters.response(rcode);
-    return this.query.hasEdns ? this.opt.append(this.reply, end, rcode) : end;
+    const optEnd = query.hasEdns ? opt.append(reply, end, rcode) : end;
+    return query.tsigAt < 0 ? optEnd : signature.append(reply, optEnd, query, this.state.policy);
   }
 
   private drop(reason: "short" | "response" | "not-ready"): number {
@@ -229,7 +271,7 @@ class Responder {
     const { query, opt, reply, counters } = this;
     const limiter = this.state.policy?.limiter;
     if (limiter === undefined || length === 0 || query.transport !== TRANSPORT.udp) return length;
-    if (query.hasEdns && opt.isProven) return length;
+    if ((query.hasEdns && opt.isProven) || (query.tsigAt >= 0 && this.signature.isValid)) return length;
     const verdict = limiter.judge(query.client);
     if (verdict === "send") return length;
     counters.dropped(verdict === "slip" ? "rate-slipped" : "rate-limited");
@@ -263,7 +305,7 @@ function followsHealth(type: number): boolean {
 
 /** Types that ask for something other than records of that type, and are not served (RFC 6895 §3.1). */
 function isRefusedType(type: number): boolean {
-  return type === TYPE.AXFR || type === TYPE.IXFR || type === TYPE.MAILA || type === TYPE.MAILB;
+  return type === TYPE.MAILA || type === TYPE.MAILB;
 }
 
 /** Types that cannot be asked for at all: they exist for one message only (RFC 6891 §6.1.1, RFC 8945 §4.2). */

@@ -4,6 +4,8 @@ import type { OverrideChange } from "../health/overrides.js";
 import type { StateAlarm } from "../health/state-file.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { FinishedTransfer } from "../transfer/service.js";
+import { formatName } from "../wire/name.js";
 import { labelsOf } from "./endpoint-labels.js";
 import { isAnswerable, type ServedEndpoint } from "./endpoints.js";
 import type { EventOf, Subscriber, SuppressionChange } from "./events.js";
@@ -29,6 +31,7 @@ export function eventLogging(log: Logger): Subscriber {
     },
     "clock-suspected": ({ isSuspected }) => logClock(log, isSuspected),
     "certificate-warning": ({ warning, endpoint }) => logCertificate(log, endpoint, warning),
+    "transfer-finished": ({ transfer }) => logTransfer(log, transfer),
     reloaded: (event) => logReload(log, event),
     "reload-refused": ({ error, problems }) => {
       logProblems(log, problems);
@@ -108,6 +111,15 @@ function logCertificate(log: Logger, served: ServedEndpoint, warning: Certificat
 function logClock(log: Logger, isSuspected: boolean): void {
   if (isSuspected) log.error({}, "no certificate is valid yet, this machine's clock is suspect");
   else log.info({}, "certificates are valid by this machine's clock again");
+}
+
+/** Logs a transfer; those of what changed are as frequent as changes, and are for those who look closely. */
+function logTransfer(log: Logger, transfer: FinishedTransfer): void {
+  const { zone, client, kind, serial, octets, durationMs, isComplete } = transfer;
+  const fields = { zone: formatName(zone).slice(0, -1), secondary: client, kind, serial, octets };
+  if (!isComplete) log.warn({ ...fields, durationMs: Math.round(durationMs) }, "transfer cut");
+  else if (kind === "axfr") log.info(fields, "zone transferred");
+  else if (kind === "ixfr") log.debug(fields, "changes transferred");
 }
 
 /** Makes loud that the prober is presumed cut off, and that it is not any more. */

@@ -10,6 +10,7 @@ import type { StateAlarm } from "../health/state-file.js";
 import type { Clock } from "../lib/clock.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { FinishedTransfer } from "../transfer/service.js";
 import type { Name } from "../wire/name.js";
 import type { LiveZone, ZoneChange } from "../zone/live-zone.js";
 import type { ServedEndpoint } from "./endpoints.js";
@@ -62,6 +63,8 @@ export type ServerEvent =
       readonly warning: CertificateWarning;
       readonly endpoint: ServedEndpoint;
     }
+  /** A transfer of a zone to a secondary has ended. */
+  | { readonly type: "transfer-finished"; readonly transfer: FinishedTransfer }
   /** A new configuration is in force. */
   | {
       readonly type: "reloaded";

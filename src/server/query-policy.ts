@@ -1,11 +1,13 @@
 import type { Config } from "../config/config.js";
 import { readCookieSecrets } from "../config/cookie-secrets.js";
 import { UserError } from "../lib/errors.js";
+import type { TransferService } from "../transfer/service.js";
 import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
 import type { ThreadPolicySettings } from "../transport/worker-messages.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { addressOctets } from "../wire/address.js";
 import type { Subscriber } from "./events.js";
+import { readTransferPolicy } from "./transfers.js";
 
 /**
  * The policy of the threads. What it needs of files is read at the start and at a reload, and kept: nothing that happens in
@@ -15,16 +17,20 @@ export class ThreadPolicy {
   readonly #pool: Pick<WorkerPool, "setPolicy" | "setStale" | "transport">;
   readonly #threads: number;
   readonly #randomSecret: Uint8Array;
+  readonly #transfers: Pick<TransferService, "setKeys"> | undefined;
 
   /**
    * @param threads that were asked for at the start; their number stays
    * @param randomSecret 16 octets, for cookies where no file holds a secret
+   * @param transfers sign with the same keys
    */
   constructor(
     pool: Pick<WorkerPool, "setPolicy" | "setStale" | "transport">,
     threads: number,
     randomSecret: Uint8Array,
+    transfers?: Pick<TransferService, "setKeys">,
   ) {
+    this.#transfers = transfers;
     this.#pool = pool;
     this.#threads = threads;
     this.#randomSecret = randomSecret;
@@ -38,7 +44,10 @@ export class ThreadPolicy {
   read(config: Config): () => void {
     const { transport } = this.#pool;
     const policy = threadPolicy({ ...config, workers: this.#threads }, { transport, randomSecret: this.#randomSecret });
-    return () => this.#pool.setPolicy(policy);
+    return () => {
+      this.#transfers?.setKeys(policy.policy.transfer?.keys ?? new Map());
+      this.#pool.setPolicy(policy);
+    };
   }
 
   /** Subscriber that has answers marked as stale while the prober is cut off. */
@@ -59,14 +68,17 @@ export interface ThreadPolicyContext {
  *
  * @throws UserError if the secrets have become unreadable since the configuration was read
  */
-export function threadPolicy({ queries, workers }: Config, context: ThreadPolicyContext): ThreadPolicySettings {
+export function threadPolicy(config: Config, context: ThreadPolicyContext): ThreadPolicySettings {
+  const { queries, workers } = config;
   const { transport, randomSecret } = context;
+  const transfer = readTransferPolicy(config);
   const threads = transport === "batch" ? workers : 1;
   const { allow, rateLimit, cookieSecretFile, identity, version, tcp } = queries;
   return {
     policy: {
       cookieSecrets: cookieSecretFile === undefined ? [randomSecret] : secretsIn(cookieSecretFile),
       tcpIdleMs: tcp.idleMs,
+      ...(transfer && { transfer }),
       ...(allow === undefined
         ? {}
         : { allow: allow.map(({ address, bits }) => ({ octets: addressOctets(address), bits })) }),

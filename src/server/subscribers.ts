@@ -1,6 +1,7 @@
 import type { EventLog } from "../admin/event-log.js";
 import type { Metrics } from "../admin/metrics.js";
 import type { CompiledZones } from "../answers/compiled-zones.js";
+import type { TransferService } from "../transfer/service.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { adminEvents } from "./admin-events.js";
 import { certificateWarnings } from "./certificate-warnings.js";
@@ -13,12 +14,14 @@ import type { HealthPersistence } from "./persistence.js";
 import { historyKeeping, type ProbeHistory } from "./probe-history.js";
 import type { ThreadPolicy } from "./query-policy.js";
 import { tableDistribution } from "./table-distribution.js";
+import { zoneJournals } from "./transfers.js";
 
 /** What subscribers act on. */
 export interface SubscriberParts {
   readonly pool: WorkerPool;
   readonly tables: CompiledZones;
   readonly policy: ThreadPolicy;
+  readonly transfers: TransferService;
   readonly metrics: Metrics;
   readonly history: ProbeHistory;
   readonly served: ServedEndpoints;
@@ -33,6 +36,7 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     // First, since queries wait for nothing else.
     tables: tableDistribution(parts.pool, parts.tables),
     "query policy": parts.policy.subscriber(),
+    journals: zoneJournals(parts.transfers),
     metrics: eventMetrics(parts.metrics),
     "probe history": historyKeeping(parts.history),
     certificates: certificateWarnings(events, parts.served),

@@ -1,4 +1,12 @@
-import { CLASS, FLAG, HEADER_OCTETS, MAX_TCP_MESSAGE_OCTETS, MAX_UDP_REPLY_OCTETS, TYPE } from "../wire/constants.js";
+import {
+  CLASS,
+  FLAG,
+  HEADER_OCTETS,
+  MAX_TCP_MESSAGE_OCTETS,
+  MAX_UDP_REPLY_OCTETS,
+  RCODE,
+  TYPE,
+} from "../wire/constants.js";
 import { type Name, nameOctets } from "../wire/name.js";
 import type { ResourceRecord } from "../wire/rdata.js";
 import { RecordWriter } from "../wire/record-writer.js";
@@ -17,6 +25,8 @@ export interface TransferReply {
   readonly rd: boolean;
   /** The request had EDNS: then so has the first message (RFC 5936 §2.2.5). */
   readonly hasEdns: boolean;
+  /** Default: no error. */
+  readonly rcode?: number;
   /** Absent: the request was not signed. */
   readonly signature?: {
     readonly key: TsigKey;
@@ -97,6 +107,12 @@ export function* transferMessages(
   }
 }
 
+/** A reply without records, for a transfer that was granted and cannot be made. */
+export function errorMessage(reply: TransferReply, rcode: number): Uint8Array {
+  const [message = NOTHING] = transferMessages({ ...reply, rcode }, []);
+  return message;
+}
+
 /** The records of a full transfer (RFC 5936 §2.2): the SOA at both ends. */
 export function* fullTransfer(soa: ResourceRecord, records: Iterable<ResourceRecord>): Generator<ResourceRecord> {
   yield soa;
@@ -126,11 +142,14 @@ function questionOctets({ zone, type }: TransferReply): Uint8Array {
   return octets;
 }
 
-function headerOctets({ id, rd }: TransferReply, isFirst: boolean, answers: number, hasOpt: boolean): Uint8Array {
+function headerOctets(reply: TransferReply, isFirst: boolean, answers: number, hasOpt: boolean): Uint8Array {
+  const { id, rd, rcode = RCODE.NOERROR } = reply;
   const octets = new Uint8Array(HEADER_OCTETS);
   const view = new DataView(octets.buffer);
-  [id, FLAG.QR | FLAG.AA | (rd ? FLAG.RD : 0), isFirst ? 1 : 0, answers, 0, hasOpt ? 1 : 0].forEach((value, index) => {
-    view.setUint16(index * 2, value);
-  });
+  [id, FLAG.QR | FLAG.AA | (rd ? FLAG.RD : 0) | rcode, isFirst ? 1 : 0, answers, 0, hasOpt ? 1 : 0].forEach(
+    (value, index) => {
+      view.setUint16(index * 2, value);
+    },
+  );
   return octets;
 }

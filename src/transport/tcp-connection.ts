@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import type { Client } from "../query/client.js";
 import { TRANSPORT } from "../query/counters.js";
-import type { Respond } from "../query/respond.js";
+import { HANDED_OVER, type Respond } from "../query/respond.js";
+import type { OutgoingTransfer, SendPart } from "../transfer/service.js";
 import { MAX_TCP_MESSAGE_OCTETS } from "../wire/constants.js";
 
 /** How long TCP connections may last, and how many there may be (RFC 7766 §6.2, RFC 9210 §4). */
@@ -42,6 +43,12 @@ const MAX_QUERY_OCTETS = 8_192;
 /** Octets of replies that may wait for a client before no more of its queries are answered, and none read. */
 const MAX_UNREAD_OCTETS = 1 << 14;
 
+/** Who makes the transfer for which a query was handed over last. */
+export interface HandedOver {
+  /** @param send takes each message as it can be sent */
+  begin(send: SendPart): OutgoingTransfer;
+}
+
 /** One connection that is served. */
 export interface TcpConnection {
   readonly socket: Socket;
@@ -63,6 +70,7 @@ const NOTHING = Buffer.alloc(0);
  *
  * @param now milliseconds on the clock that {@link TcpConnection.judge} is given
  * @param onArrival called for each piece of a query
+ * @param transfers absent: no transfer is granted
  */
 export function serveConnection(
   socket: Socket,
@@ -70,8 +78,9 @@ export function serveConnection(
   respond: Respond,
   now: () => number,
   onArrival: () => void,
+  transfers?: HandedOver,
 ): TcpConnection {
-  const connection = new ServedConnection(socket, client, respond, now);
+  const connection = new ServedConnection(socket, client, respond, now, transfers);
   socket.on("error", () => socket.destroy());
   socket.on("data", (chunk) => {
     onArrival();
@@ -79,7 +88,8 @@ export function serveConnection(
   });
   socket.on("drain", () => connection.resume());
   // A half-closed client still gets its replies (RFC 7766 §6.2.4).
-  socket.on("end", () => socket.end());
+  socket.on("end", () => connection.clientEnded());
+  socket.on("close", () => connection.closed());
   return connection;
 }
 
@@ -89,6 +99,10 @@ class ServedConnection implements TcpConnection {
   readonly #client: Client;
   readonly #respond: Respond;
   readonly #now: () => number;
+  readonly #transfers: HandedOver | undefined;
+  /** The transfer under way; what comes meanwhile waits for its end. */
+  #transfer: OutgoingTransfer | undefined;
+  #hasClientEnded = false;
   /** What has come and is not answered. A copy, since a piece of what the socket gave would keep all of it in memory. */
   #pending: Buffer = NOTHING;
   /** Octets still to come of a query that has been answered. */
@@ -100,7 +114,8 @@ class ServedConnection implements TcpConnection {
   /** Since when there has been a reply that the client has not taken; 0 without one. */
   #repliesBegan = 0;
 
-  constructor(socket: Socket, client: Client, respond: Respond, now: () => number) {
+  constructor(socket: Socket, client: Client, respond: Respond, now: () => number, transfers: HandedOver | undefined) {
+    this.#transfers = transfers;
     this.socket = socket;
     this.#client = client;
     this.#respond = respond;
@@ -117,12 +132,24 @@ class ServedConnection implements TcpConnection {
   resume(): void {
     this.#repliesBegan = 0;
     this.#take(this.#pending, false);
-    if (this.socket.writableLength <= MAX_UNREAD_OCTETS) this.socket.resume();
+    if (this.#transfer === undefined && this.socket.writableLength <= MAX_UNREAD_OCTETS) this.socket.resume();
+  }
+
+  /** The client has closed its own side. */
+  clientEnded(): void {
+    this.#hasClientEnded = true;
+    this.#endIfDone();
+  }
+
+  /** The connection is gone. */
+  closed(): void {
+    this.#transfer?.end(false);
+    this.#transfer = undefined;
   }
 
   finish(): void {
     this.#isFinishing = true;
-    if (this.#pending.length === 0) this.socket.end();
+    this.#endIfDone();
   }
 
   judge(moment: number, limits: TcpLimits, idleMs: number): void {
@@ -133,6 +160,8 @@ class ServedConnection implements TcpConnection {
       return;
     }
     this.#repliesBegan = 0;
+    // A transfer that waits for its turn is not the client's fault.
+    if (this.#transfer !== undefined) return;
     if (this.#isWithinQuery) {
       if (moment - this.#queryBegan > limits.queryMs) socket.destroy();
       return;
@@ -163,7 +192,38 @@ class ServedConnection implements TcpConnection {
     else if (this.#queryBegan === 0) this.#queryBegan = moment;
     if (socket.writableLength > 0 && this.#repliesBegan === 0) this.#repliesBegan = moment;
     if (socket.writableLength > MAX_UNREAD_OCTETS) socket.pause();
-    if (this.#isFinishing && this.#pending.length === 0) socket.end();
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (this.#transfer !== undefined) return;
+    if (this.#hasClientEnded || (this.#isFinishing && this.#pending.length === 0)) this.socket.end();
+  }
+
+  #canAnswer(): boolean {
+    const { socket } = this;
+    return this.#transfer === undefined && !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS;
+  }
+
+  /** Sends a message of the transfer, and asks for the next one once it is on its way. */
+  #sendPart(message: Uint8Array | undefined, isLast: boolean): void {
+    const { socket } = this;
+    if (message === undefined || socket.destroyed) {
+      socket.destroy();
+      return;
+    }
+    socket.write(framed(message), (error) => {
+      this.#repliesBegan = 0;
+      if (error != null) return;
+      if (!isLast) {
+        this.#transfer?.more();
+        return;
+      }
+      this.#transfer?.end(true);
+      this.#transfer = undefined;
+      this.#take(this.#pending, false);
+      socket.resume();
+    });
   }
 
   /** Answers the whole queries at the beginning of `data`. @returns how many octets are done with */
@@ -171,7 +231,7 @@ class ServedConnection implements TcpConnection {
     const { socket } = this;
     let at = Math.min(this.#skip, data.length);
     this.#skip -= at;
-    while (data.length - at >= LENGTH_OCTETS && !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS) {
+    while (data.length - at >= LENGTH_OCTETS && this.#canAnswer()) {
       const length = data.readUInt16BE(at);
       const kept = Math.min(length, MAX_QUERY_OCTETS);
       const start = at + LENGTH_OCTETS;
@@ -179,7 +239,14 @@ class ServedConnection implements TcpConnection {
       this.#queryBegan = 0;
       data.copy(request, 0, start, start + kept);
       const replyLength = this.#respond(request, 0, kept, reply, 0, TRANSPORT.tcp, this.#client);
-      if (replyLength === 0) {
+      if (replyLength === HANDED_OVER && this.#transfers !== undefined) {
+        this.#transfer = this.#transfers.begin((message, isLast) => this.#sendPart(message, isLast));
+        socket.pause();
+        const end = Math.min(start + length, data.length);
+        this.#skip = start + length - end;
+        return end;
+      }
+      if (replyLength <= 0) {
         // Silence is for UDP: over TCP a message that gets no reply ends the connection.
         socket.destroy();
         return data.length;

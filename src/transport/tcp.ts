@@ -3,7 +3,13 @@ import { type Clock, systemClock, type Timer } from "../lib/clock.js";
 import { type Listening, listenError, type SocketAddress } from "../lib/listening.js";
 import { clientAt } from "../query/client.js";
 import type { Respond } from "../query/respond.js";
-import { DEFAULT_TCP_LIMITS, serveConnection, type TcpConnection, type TcpLimits } from "./tcp-connection.js";
+import {
+  DEFAULT_TCP_LIMITS,
+  type HandedOver,
+  serveConnection,
+  type TcpConnection,
+  type TcpLimits,
+} from "./tcp-connection.js";
 
 /** Milliseconds between two looks at how long connections have lasted. */
 const SWEEP_MS = 500;
@@ -28,6 +34,8 @@ export interface TcpOptions {
   readonly onTurnedAway?: () => void;
   /** By which connections are judged. Default: the machine's own. */
   readonly clock?: Clock;
+  /** Absent: no transfer is granted. */
+  readonly transfers?: HandedOver;
 }
 
 /**
@@ -53,6 +61,7 @@ class TcpServer {
   readonly #limits: () => TcpLimits;
   readonly #onTurnedAway: () => void;
   readonly #clock: Clock;
+  readonly #transfers: HandedOver | undefined;
   readonly #server: Server;
   #sweep: Timer;
   readonly #connections = new Set<TcpConnection>();
@@ -68,6 +77,7 @@ class TcpServer {
     this.#limits = limits;
     this.#onTurnedAway = onTurnedAway;
     this.#clock = clock;
+    this.#transfers = options.transfers;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
     this.#server.maxConnections = limits().maxConnections;
     this.#server.on("drop", onTurnedAway);
@@ -134,9 +144,10 @@ class TcpServer {
     this.#arrivals += 1;
     this.#perClient.set(address, already + 1);
     const now = (): number => this.#clock.monotonicMs();
-    const connection = serveConnection(socket, clientAt(address), this.#respond, now, () => {
+    const onArrival = (): void => {
       this.#arrivals += 1;
-    });
+    };
+    const connection = serveConnection(socket, clientAt(address), this.#respond, now, onArrival, this.#transfers);
     this.#connections.add(connection);
     if (this.#isStopping) connection.finish();
     socket.on("close", () => this.#forget(connection, address));

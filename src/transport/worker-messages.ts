@@ -2,6 +2,7 @@ import type { TableMessage } from "../answers/table-messages.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { QueryDefect } from "../query/error-boundary.js";
 import type { PolicySettings } from "../query/policy.js";
+import type { TransferRequest } from "../transfer/request.js";
 import type { TcpLimits } from "./tcp-connection.js";
 
 /** What a thread is started with. */
@@ -44,6 +45,8 @@ export type ToWorker =
   | { readonly kind: "stale"; readonly isStale: boolean }
   /** Everything to listen on from now on; answered by `listening` or `listen-failed` with the same number. */
   | { readonly kind: "listen"; readonly number: number; readonly sockets: readonly SocketOrder[] }
+  /** The next message of a transfer; without one the connection is to be cut. */
+  | { readonly kind: "transfer-part"; readonly number: number; readonly message?: Uint8Array; readonly isLast: boolean }
   /** Answered by the end of the thread. */
   | { readonly kind: "stop"; readonly graceMs: number };
 
@@ -51,5 +54,10 @@ export type ToWorker =
 export type FromWorker =
   | { readonly kind: "defect"; readonly defect: QueryDefect }
   | { readonly kind: "zones-taken" }
+  /** A client may have a transfer, which is known by this number; answered by `transfer-part`. */
+  | { readonly kind: "transfer"; readonly number: number; readonly request: TransferRequest }
+  /** The message before is on its way: the next one can be sent. */
+  | { readonly kind: "transfer-more"; readonly number: number }
+  | { readonly kind: "transfer-end"; readonly number: number; readonly isComplete: boolean }
   | { readonly kind: "listening"; readonly number: number; readonly addresses: readonly SocketAddress[] }
   | { readonly kind: "listen-failed"; readonly number: number; readonly message: string; readonly code: string };

@@ -20,7 +20,7 @@ import {
   tcpSocket,
 } from "./sockets.js";
 import type { SocketOrder, ThreadPolicySettings, ToWorker, WorkerSettings } from "./worker-messages.js";
-import { startThread, WorkerThread } from "./worker-thread.js";
+import { startThread, type TransferSource, WorkerThread } from "./worker-thread.js";
 import type { ZoneSource } from "./zone-feed.js";
 
 /** What the worker pool is set up with. */
@@ -30,6 +30,8 @@ export interface WorkerPoolOptions {
   readonly log: Logger;
   /** All zones as they stand, for who loads them. */
   readonly zones: ZoneSource;
+  /** Makes the transfers that clients ask for over TCP. Absent: none is made. */
+  readonly transfers?: TransferSource;
   /** Default: the native part, if it was built. */
   readonly batch?: ReturnType<typeof loadBatch>;
   /** Starts a thread. Default: a worker thread of this program. */
@@ -227,6 +229,7 @@ export class WorkerPool {
       settings,
       log: this.options.log,
       zones: this.options.zones,
+      ...(this.options.transfers && { transfers: this.options.transfers }),
       start: this.options.startThread ?? startThread,
       ...(blocking === undefined ? {} : { ring: () => blocking.batch.ring(blocking.alarm) }),
       onReplaced: (thread) => void this.bringUp(thread),

@@ -3,6 +3,8 @@ import { Worker } from "node:worker_threads";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
+import type { TransferRequest } from "../transfer/request.js";
+import type { OutgoingTransfer, SendPart } from "../transfer/service.js";
 import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
 import { ZoneFeed, type ZoneSource } from "./zone-feed.js";
 
@@ -30,11 +32,18 @@ export function startThread(settings: WorkerSettings): Worker {
   });
 }
 
+/** Who makes the transfers that a thread is asked for. */
+export interface TransferSource {
+  begin(request: TransferRequest, send: SendPart): OutgoingTransfer;
+}
+
 /** What a thread is run with. */
 export interface WorkerThreadOptions {
   readonly settings: WorkerSettings;
   readonly log: Logger;
   readonly zones: ZoneSource;
+  /** Absent: none is made. */
+  readonly transfers?: TransferSource;
   /** Starts the worker thread. */
   readonly start: (settings: WorkerSettings) => Worker;
   /** Wakes the thread where it blocks in the native part; absent: its event loop sees messages by itself. */
@@ -43,7 +52,7 @@ export interface WorkerThreadOptions {
   onReplaced(thread: WorkerThread): void;
 }
 
-type ListenAnswer = Extract<FromWorker, { readonly number: number }>;
+type ListenAnswer = Extract<FromWorker, { readonly kind: "listening" | "listen-failed" }>;
 
 /** One thread that answers queries, and the one that takes its place if it crashes. */
 export class WorkerThread {
@@ -54,6 +63,8 @@ export class WorkerThread {
   private isEnding = false;
   private orders = 0;
   private readonly waiting = new Map<number, (answer: ListenAnswer) => void>();
+  /** Transfers under way, by their number in the thread. */
+  private readonly transfers = new Map<number, OutgoingTransfer>();
 
   constructor(private readonly options: WorkerThreadOptions) {
     this.settings = options.settings;
@@ -117,18 +128,47 @@ export class WorkerThread {
     const { settings, log, start } = this.options;
     const { index } = settings;
     const worker = start(settings);
-    worker.on("message", (message: FromWorker) => {
-      if (message.kind === "defect") log.error(message.defect, "query failed");
-      else if (message.kind === "zones-taken") this.zones.taken();
-      else this.waiting.get(message.number)?.(message);
-    });
+    worker.on("message", (message: FromWorker) => this.take(message));
     worker.on("error", (error) => log.error({ worker: index, error: messageOf(error) }, "worker failed"));
     worker.on("exit", () => {
+      for (const transfer of this.transfers.values()) transfer.end(false);
+      this.transfers.clear();
       if (this.isEnding) return;
       log.error({ worker: index }, "worker ended, starting another");
       setTimeout(() => this.replace(), REPLACE_AFTER_MS).unref();
     });
     return worker;
+  }
+
+  private take(message: FromWorker): void {
+    switch (message.kind) {
+      case "defect":
+        this.options.log.error(message.defect, "query failed");
+        return;
+      case "zones-taken":
+        this.zones.taken();
+        return;
+      case "transfer":
+        this.transfer(message.number, message.request);
+        return;
+      case "transfer-more":
+        this.transfers.get(message.number)?.more();
+        return;
+      case "transfer-end":
+        this.transfers.get(message.number)?.end(message.isComplete);
+        this.transfers.delete(message.number);
+        return;
+      default:
+        this.waiting.get(message.number)?.(message);
+    }
+  }
+
+  private transfer(number: number, request: TransferRequest): void {
+    const send: SendPart = (message, isLast) =>
+      this.post({ kind: "transfer-part", number, isLast, ...(message && { message }) });
+    const { transfers } = this.options;
+    if (transfers === undefined) send(undefined, true);
+    else this.transfers.set(number, transfers.begin(request, send));
   }
 
   private replace(): void {

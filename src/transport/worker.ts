@@ -13,6 +13,7 @@ import { createResponder, type ResponderState } from "../query/respond.js";
 import { loadBatch } from "./batch/load.js";
 import { openTcp } from "./tcp.js";
 import { DEFAULT_TCP_LIMITS, type TcpLimits } from "./tcp-connection.js";
+import { TcpTransfers } from "./tcp-transfers.js";
 import { openUdp } from "./udp.js";
 import { BatchServer } from "./udp-batch.js";
 import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker-messages.js";
@@ -26,7 +27,12 @@ const state: ResponderState = { table: new AnswerTable(), ready: false };
 const clock = new BatchClock(systemClock);
 const monotonicMs = (): number => clock.monotonicMs();
 const onDefect = createDefectReporter((defect) => post({ kind: "defect", defect }), monotonicMs);
-const respond = createResponder(state, counters, { onDefect, errorLimit: new ErrorRateLimit(monotonicMs) });
+const transfers = new TcpTransfers(post);
+const respond = createResponder(state, counters, {
+  onDefect,
+  errorLimit: new ErrorRateLimit(monotonicMs),
+  onTransfer: transfers.onTransfer,
+});
 const batchServer = settings.alarm === undefined ? undefined : startBatchServer(settings.alarm);
 let tcpLimits: TcpLimits = DEFAULT_TCP_LIMITS;
 
@@ -43,6 +49,7 @@ async function openSocket({ address, udp, tcp }: SocketOrder): Promise<Listening
     return openTcp(address, respond, tcp?.fd, {
       limits: () => tcpLimits,
       onTurnedAway: () => counters.dropped("connection-limit"),
+      transfers,
     });
   }
   return udp === undefined || batchServer === undefined ? openUdp(address, respond) : batchServer.open(address, udp);
@@ -113,6 +120,9 @@ async function handleMessage(message: ToWorker): Promise<void> {
       return;
     case "ready":
       state.ready = true;
+      return;
+    case "transfer-part":
+      transfers.take(message.number, message.message, message.isLast);
       return;
     case "listen":
       return answerListen(message.number, message.sockets);

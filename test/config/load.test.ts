@@ -49,6 +49,7 @@ describe("defaults", () => {
       freebind: false,
       watch: false,
       log: { level: "info" },
+      transfer: { keys: [] },
       zones: [
         {
           position: { file: expect.stringContaining("zone.yaml"), line: 1, column: 1 },

@@ -11,6 +11,7 @@ const STARTED: Config = {
   watch: false,
   log: { level: "info" },
   queries: {} as Config["queries"],
+  transfer: { keys: [] },
   zones: [],
 };
 

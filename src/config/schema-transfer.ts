@@ -1,0 +1,97 @@
+import { z } from "zod";
+import type { SocketAddress } from "../lib/listening.js";
+import { TSIG_ALGORITHMS } from "../wire/tsig.js";
+import { parseAddress, parseListenAddress } from "./address.js";
+import { choice, domainName, leaf, oneOrMany, text, wholeNumber } from "./option.js";
+import type { Verdict } from "./parse-result.js";
+import { parseRange } from "./range.js";
+
+/* The options of `transfer` in the main file and in a zone file; see `schema.ts` for what an entry says. */
+
+/** The port of a server that names none (RFC 1035 §4.2). */
+const DNS_PORT = 53;
+
+export const tsigKeyOptions = {
+  algorithm: choice(TSIG_ALGORITHMS, {
+    about: "How messages are signed; both sides must name the same.",
+    default: "hmac-sha256",
+  }).optional(),
+  secretFile: text("the path of a file", {
+    about:
+      "File with the secret in base64, as tsig-keygen or keymgr print it; BIND's key clause is read too. Relative to this file.",
+  }),
+} as const;
+
+/** `transfer` of the main file. */
+export const mainTransferOptions = {
+  keys: z
+    .record(z.string(), z.strictObject(tsigKeyOptions, { error: () => "tsigKey" }))
+    .meta({ description: "TSIG keys by name, for the zone files to refer to." })
+    .optional(),
+} as const;
+
+const secondaryAddress = leaf(
+  { type: "string" },
+  { about: "Address of a secondary server, such as 10.0.0.53; with a port, such as 10.0.0.53:5353, for NOTIFY." },
+  readSecondary,
+);
+
+const keyName = domainName("any", { about: "Name of a key of the main file, which must sign the requests." });
+
+export const secondaryOptions = { address: secondaryAddress, key: keyName.optional() } as const;
+
+const range = leaf(
+  { type: "string" },
+  { about: 'Range of addresses, such as "10.0.0.0/8", or an address.' },
+  parseRange,
+);
+
+export const transferRuleOptions = { from: range, key: keyName.optional() } as const;
+
+/** `transfer` of a zone file. */
+export const zoneTransferOptions = {
+  to: oneOrMany(
+    z.union([
+      secondaryAddress.transform((address) => ({ address, key: undefined })),
+      z.strictObject(secondaryOptions, { error: () => "secondary" }),
+    ]),
+  )
+    .meta({ description: "Secondary servers: who may transfer the zone. Default: none." })
+    .optional(),
+  allow: oneOrMany(
+    z.union([
+      range.transform((from) => ({ from, key: undefined })),
+      z.strictObject(transferRuleOptions, { error: () => "transferRule" }),
+    ]),
+  )
+    .meta({ description: "Who else may transfer the zone, by address, and by key if one is named. Default: nobody." })
+    .optional(),
+  versions: wholeNumber(
+    { min: 1, max: 100_000 },
+    {
+      about: "States of the zone that are kept, so that a secondary can ask for what changed since (IXFR).",
+      default: 1_000,
+    },
+  ).optional(),
+} as const;
+
+export const mainTransfer = z
+  .strictObject(mainTransferOptions, { error: () => "mainTransfer" })
+  .meta({ description: "What the transfers of all zones share." });
+
+export const zoneTransfer = z
+  .strictObject(zoneTransferOptions, { error: () => "zoneTransfer" })
+  .meta({ description: "Who may carry the zone (AXFR, IXFR)." });
+
+/** An address with or without a port; 53 if it names none. */
+function readSecondary(value: unknown): Verdict<SocketAddress> {
+  const address = parseAddress(value);
+  if ("value" in address) return { value: { address: address.value, port: DNS_PORT } };
+  const withPort = parseListenAddress(value);
+  if ("value" in withPort && withPort.value.port > 0) return withPort;
+  return {
+    why: "that is not the address of a server",
+    remedy: 'Write it like "10.0.0.53", "10.0.0.53:5353" or "[2001:db8::53]:5353".',
+    code: "CONFIG_SECONDARY",
+  };
+}

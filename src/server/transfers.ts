@@ -1,0 +1,66 @@
+import type { Config } from "../config/config.js";
+import { readTsigSecret } from "../config/tsig-secret.js";
+import { UserError } from "../lib/errors.js";
+import type { TransferPolicy, TransferRule } from "../query/transfer-policy.js";
+import type { TransferService } from "../transfer/service.js";
+import { addressOctets } from "../wire/address.js";
+import { type Name, parseName } from "../wire/name.js";
+import type { TsigKey } from "../wire/tsig.js";
+import type { Subscriber } from "./events.js";
+
+/** Subscriber that keeps the journals of the zones that may be transferred. */
+export function zoneJournals(service: TransferService): Subscriber {
+  return {
+    "zone-added": ({ zone }) => service.addZone(zone),
+    "zone-removed": ({ zone }) => service.removeZone(zone),
+    "zone-changed": ({ change }) => service.change(change),
+    "zones-replaced": ({ config }) => service.setVersions(keptVersions(config)),
+  };
+}
+
+function keptVersions({ zones }: Config): ReadonlyMap<Name, number> {
+  return new Map(
+    zones.flatMap(({ zone, transfer }) => (transfer === undefined ? [] : [[parseName(zone), transfer.versions]])),
+  );
+}
+
+/**
+ * Who may transfer what, and with which keys; undefined where a configuration knows neither.
+ *
+ * @throws UserError if a secret has become unreadable since the configuration was read
+ */
+export function readTransferPolicy({ transfer, zones }: Config): TransferPolicy | undefined {
+  const keys = new Map(
+    transfer.keys.map(({ name, algorithm, secretFile }): [Name, TsigKey] => {
+      const key = parseName(name);
+      return [key, { name: key, algorithm, secret: secretIn(secretFile) }];
+    }),
+  );
+  const rules = new Map(
+    zones.flatMap(({ zone, transfer: own }) => (own === undefined ? [] : [[parseName(zone), rulesOf(own)] as const])),
+  );
+  return keys.size + rules.size === 0 ? undefined : { keys, zones: rules };
+}
+
+function rulesOf({ to, allow }: NonNullable<Config["zones"][number]["transfer"]>): TransferRule[] {
+  const secondaries = to.map(({ address, key }) => {
+    const octets = addressOctets(address);
+    return { octets, bits: octets.length * 8, ...keyOf(key) };
+  });
+  const others = allow.map(({ from, key }) => ({
+    octets: addressOctets(from.address),
+    bits: from.bits,
+    ...keyOf(key),
+  }));
+  return [...secondaries, ...others];
+}
+
+function keyOf(key: string | undefined): { readonly key?: Name } {
+  return key === undefined ? {} : { key: parseName(key) };
+}
+
+function secretIn(file: string): Uint8Array {
+  const read = readTsigSecret(file);
+  if ("why" in read) throw new UserError(`the TSIG secret in ${file} cannot be used: ${read.why}`, "TSIG_SECRET");
+  return read.secret;
+}
