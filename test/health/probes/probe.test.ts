@@ -343,7 +343,7 @@ describe("an https probe", () => {
     {
       name: "the purpose of a client",
       issue: () => authority.issue({ names: [NAME], clientAuth: true }),
-      result: /^tls-untrusted: the certificate is not meant for servers$/,
+      result: /^tls-untrusted: the certificate is not meant for servers: its extended key usage lacks serverAuth$/,
     },
   ];
 
