@@ -96,7 +96,6 @@ export class NarrowingGuard {
     const beforeMs = this.#options.clock.monotonicMs() - notWithinMs;
     for (const { addresses } of targets) {
       for (const address of addresses) {
-        if (address.unpublished !== undefined && address.state.health === "down") continue;
         if (address.newest === undefined || address.newest.endedMs <= beforeMs) this.#options.ask(address);
       }
     }

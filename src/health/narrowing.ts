@@ -18,8 +18,8 @@ export const REFUSED_HOLD_MS = 100;
 export const SETTLE_MS = 1_500;
 
 /**
- * Longest time for which those that leave are answered on while those that would remain have no clear result,
- * milliseconds: two probes with the default timeout.
+ * Longest time for which those that leave are answered on while those that would remain have no clear result, or others
+ * are about to return, milliseconds: two probes with the default timeout.
  */
 export const NARROWING_HOLD_MS = 6_000;
 
@@ -73,8 +73,10 @@ function decideNarrowing(targets: readonly TargetSight[], up: readonly TargetSig
   if (refused.length > 0 && Math.min(heldMs, Math.max(...refused)) >= REFUSED_HOLD_MS) return "publish";
   if (heldMs >= NARROWING_HOLD_MS) return "publish";
   if (up.some(({ sight }) => sight !== "pass")) return "hold";
-  const mustSettle = refused.length < leaving.length && up.length < targets.length / 2;
-  return mustSettle && heldMs < SETTLE_MS ? "hold" : "publish";
+  if (refused.length === leaving.length || up.length >= targets.length / 2) return "publish";
+  // The cause may be over: one that passes again is as good as those that remain, and is up as soon as it has passed `rise` times.
+  const isReturning = targets.some(({ isUp, sight }) => !isUp && sight === "pass");
+  return isReturning || heldMs < SETTLE_MS ? "hold" : "publish";
 }
 
 function decideReturn(targets: readonly TargetSight[], heldMs: number): Publication {

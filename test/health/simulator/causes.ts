@@ -1,0 +1,173 @@
+import { pick } from "../../support/random.js";
+import type { Condition, Trouble, World } from "./conditions.js";
+
+/** Makes random histories. The figures are those that real kube-apiservers were measured with. */
+
+type Random = () => number;
+
+/** A cause adds its conditions to these lists. */
+interface Draft {
+  readonly targets: Condition[][];
+  readonly servers: Condition[][];
+}
+
+const LIVEZONE_SERVERS = 2;
+
+/** Time for which the servers see every target healthy before the first cause, milliseconds. */
+const QUIET_MS = 9_000;
+
+/** Time after the last condition, in which all must be well again, milliseconds. */
+const AFTER_MS = 20_000;
+
+function between(random: Random, from: number, to: number): number {
+  return from + random() * (to - from);
+}
+
+function add(list: Condition[] | undefined, fromMs: number, lengthMs: number, trouble: Trouble): number {
+  list?.push({ ...trouble, fromMs, toMs: fromMs + lengthMs });
+  return fromMs + lengthMs;
+}
+
+/** Refused, then TLS hangs, then 403 until the access rules are loaded, then 500, then ready. Returns the end. */
+function start(random: Random, list: Condition[] | undefined, fromMs: number): number {
+  const listensMs = add(list, fromMs, between(random, 300, 3_000), { kind: "gone" });
+  const greetsMs = add(list, listensMs, between(random, 500, 2_500), { kind: "stopped" });
+  const answer = { kind: "answers", tookMs: between(random, 2, 20) } as const;
+  const loadedMs = add(list, greetsMs, between(random, 300, 1_000), { ...answer, class: "auth-required" });
+  return add(list, loadedMs, between(random, 300, 1_600), { ...answer, class: "not-ready" });
+}
+
+/** Each apiserver notices within a second that etcd is gone, and within two that it is back. */
+function etcdGone(random: Random, { targets }: Draft, fromMs: number, lengthMs: number, tookMs: () => number): void {
+  for (const list of targets) {
+    const noticesMs = fromMs + between(random, 0, 1_000);
+    const backMs = fromMs + lengthMs + between(random, 0, 2_000);
+    const trouble = { kind: "answers", class: "not-ready", tookMs: tookMs() } as const;
+    if (backMs > noticesMs) add(list, noticesMs, backMs - noticesMs, trouble);
+  }
+}
+
+type Cause = (random: Random, draft: Draft, fromMs: number, lengthMs: number) => void;
+
+/** Causes that all targets of a cluster share. */
+export const SHARED_CAUSES: Readonly<Record<string, Cause>> = {
+  "etcd stopped": (random, draft, fromMs, lengthMs) =>
+    etcdGone(random, draft, fromMs, lengthMs, () => between(random, 5, 50)),
+  // The check of etcd ends after 2 s by itself, and some answers take longer.
+  "etcd frozen": (random, draft, fromMs, lengthMs) =>
+    etcdGone(random, draft, fromMs, lengthMs, () =>
+      random() < 0.2 ? between(random, 2_300, 3_500) : between(random, 1_950, 2_300),
+    ),
+  "etcd restarted": (random, draft, fromMs) =>
+    etcdGone(random, draft, fromMs, between(random, 300, 4_000), () => between(random, 5, 50)),
+  "etcd slow": (random, { targets }, fromMs, lengthMs) => {
+    const byMs = between(random, 0, 5_000);
+    for (const list of targets) {
+      const tookMs = Math.min(byMs, 2_000) + between(random, 5, 60);
+      const isLate = byMs > 2_000;
+      add(list, fromMs + between(random, 0, 500), lengthMs, {
+        kind: "answers",
+        class: isLate ? "not-ready" : "ok",
+        tookMs,
+      });
+    }
+  },
+  "authority rotated": (random, { targets }, fromMs, lengthMs) => {
+    const endMs = fromMs + lengthMs + 2_000;
+    for (const list of targets) {
+      const replacedMs = fromMs + between(random, 0, 2_000);
+      add(list, replacedMs, endMs - replacedMs, { kind: "untrusted" });
+    }
+  },
+  overload: (random, { targets }, fromMs, lengthMs) => {
+    for (const list of targets) {
+      let atMs = fromMs + between(random, 0, 2_000);
+      while (atMs < fromMs + lengthMs) {
+        const part = between(random, 500, 4_000);
+        const isRefusing = random() < 0.5;
+        const tookMs = isRefusing ? between(random, 5, 50) : between(random, 500, 3_300);
+        atMs = add(list, atMs, part, { kind: "answers", class: isRefusing ? "overloaded" : "ok", tookMs });
+      }
+    }
+  },
+  "admission webhook down": (random, { targets }, fromMs, lengthMs) => {
+    for (const list of targets) {
+      add(list, fromMs, lengthMs, { kind: "answers", class: "ok", tookMs: between(random, 50, 400) });
+    }
+  },
+  "all restarted": (random, { targets }, fromMs) => {
+    for (const list of targets) start(random, list, fromMs + between(random, 0, 500));
+  },
+  "rolling restart": (random, { targets }, fromMs) => {
+    let atMs = fromMs;
+    for (const list of targets) atMs = start(random, list, atMs) + between(random, 2_000, 6_000);
+  },
+};
+
+/** Causes of one target. */
+export const SINGLE_CAUSES: Readonly<Record<string, Cause>> = {
+  crash: (random, { targets }, fromMs, lengthMs) => {
+    const list = pick(random, targets);
+    start(random, list, add(list, fromMs, lengthMs, { kind: "gone" }));
+  },
+  hang: (random, { targets }, fromMs, lengthMs) =>
+    void add(pick(random, targets), fromMs, lengthMs, { kind: "stopped" }),
+  "black hole": (random, { targets }, fromMs, lengthMs) =>
+    void add(pick(random, targets), fromMs, lengthMs, { kind: "black-hole" }),
+  "not ready": (random, { targets }, fromMs, lengthMs) => {
+    const answer = { kind: "answers", class: "not-ready", tookMs: between(random, 2, 20) } as const;
+    add(pick(random, targets), fromMs, lengthMs, answer);
+  },
+  "packet loss at a target": (random, { targets }, fromMs, lengthMs) =>
+    void add(pick(random, targets), fromMs, lengthMs, { kind: "loss", share: between(random, 0.02, 0.3) }),
+};
+
+/** Troubles of the network of one livezone server, or of both. */
+export const PROBER_CAUSES: Readonly<Record<string, Cause>> = {
+  "prober cut off": (random, { servers }, fromMs, lengthMs) => {
+    const trouble = { kind: random() < 0.5 ? "black-hole" : "no-route" } as const;
+    const concerned = random() < 0.3 ? servers : [pick(random, servers)];
+    for (const list of concerned) add(list, fromMs, lengthMs, trouble);
+  },
+  "packet loss at a prober": (random, { servers }, fromMs, lengthMs) =>
+    void add(pick(random, servers), fromMs, lengthMs, { kind: "loss", share: between(random, 0.02, 0.3) }),
+};
+
+const CAUSES = { ...SHARED_CAUSES, ...SINGLE_CAUSES, ...PROBER_CAUSES };
+
+/** One history: what happens, and by which causes. */
+export interface History {
+  readonly causes: readonly string[];
+  readonly world: World;
+}
+
+/** @param causes names of the tables above, in any order; `cold start` begins with every apiserver down */
+export function historyOf(random: Random, targets: number, causes: readonly string[]): History {
+  const draft: Draft = {
+    targets: Array.from({ length: targets }, () => []),
+    servers: Array.from({ length: LIVEZONE_SERVERS }, () => []),
+  };
+  for (const cause of causes) {
+    const lengthMs = 1_000 * 30 ** random();
+    if (cause === "cold start") for (const list of draft.targets) start(random, list, between(random, -500, 2_000));
+    else CAUSES[cause]?.(random, draft, QUIET_MS + between(random, 0, 12_000), lengthMs);
+  }
+  const ends = [...draft.targets, ...draft.servers].flat().map(({ toMs }) => toMs);
+  return { causes, world: { ...draft, endMs: Math.max(QUIET_MS, ...ends) + AFTER_MS } };
+}
+
+/** One to seven targets, mostly three to five. */
+export function randomTargets(random: Random): number {
+  return pick(random, [1, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7]);
+}
+
+/** A random history with one to three causes. */
+export function randomHistory(random: Random): History {
+  const targets = randomTargets(random);
+  const count = pick(random, [1, 1, 1, 1, 1, 1, 2, 2, 2, 3]);
+  const causes = Array.from({ length: count }, () => {
+    const group = pick(random, [SHARED_CAUSES, SHARED_CAUSES, SINGLE_CAUSES, SINGLE_CAUSES, PROBER_CAUSES]);
+    return pick(random, Object.keys(group));
+  });
+  return historyOf(random, targets, random() < 0.05 ? ["cold start", ...causes.slice(1)] : causes);
+}
