@@ -1,11 +1,16 @@
 import { LookupName } from "../answers/lookup-name.js";
-import { EDNS_OPTION, HEADER_OCTETS, MAX_LABEL_OCTETS, MAX_NAME_OCTETS, OPCODE, TYPE } from "../wire/constants.js";
+import {
+  EDNS_OPTION,
+  HEADER_OCTETS,
+  MAX_LABEL_OCTETS,
+  MAX_NAME_OCTETS,
+  OPCODE,
+  RECORD_FIXED_OCTETS,
+  TYPE,
+} from "../wire/constants.js";
 import { NO_WORDS } from "../wire/words.js";
 import type { Client } from "./client.js";
 import { TRANSPORT, type TransportIndex } from "./counters.js";
-
-/** Octets of a record behind its owner: type, class, TTL, length (RFC 1035 §4.1.3). */
-const RECORD_FIXED_OCTETS = 10;
 
 /** Octets of an option's code and length (RFC 6891 §6.1.2). */
 const OPTION_HEAD_OCTETS = 4;

@@ -1,13 +1,10 @@
 import type { ReplyPlace } from "../answers/encode.js";
-import { EDNS_OPTION, MAX_UDP_REPLY_OCTETS, TYPE } from "../wire/constants.js";
+import { EDNS_OPTION, MAX_UDP_REPLY_OCTETS, OPT_OCTETS, TYPE } from "../wire/constants.js";
 import { copyOctets, wordsOf } from "../wire/words.js";
 import { COOKIE_OCTETS, isCookieLength } from "./cookies.js";
 import { TRANSPORT } from "./counters.js";
 import type { Query } from "./decode.js";
 import type { QueryPolicy } from "./policy.js";
-
-/** Octets of an OPT record without options (RFC 6891 §6.1.2). */
-const OPT_OCTETS = 11;
 
 /** An option's code and length. */
 const OPTION_HEAD_OCTETS = 4;

@@ -66,9 +66,8 @@ export class ReplySignature {
     this.isBad = false;
   }
 
-  /** Verifies a query that has a TSIG record. */
-  verify(query: Query, policy: QueryPolicy | undefined, isWellFormed: boolean): void {
-    if (!isWellFormed) return;
+  /** Verifies a well-formed query that has a TSIG record. */
+  verify(query: Query, policy: QueryPolicy | undefined): void {
     const { at, length, tsigAt } = query;
     const message = query.message.subarray(at, at + length);
     const record = readTsig(message, tsigAt - at);

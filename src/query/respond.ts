@@ -125,7 +125,7 @@ class Responder {
     const isWellFormed = decode(query);
     if (query.hasEdns) this.opt.prepare(query, this.state.policy);
     this.signature.clear();
-    if (query.tsigAt >= 0) this.signature.verify(query, this.state.policy, isWellFormed);
+    if (isWellFormed && query.tsigAt >= 0) this.signature.verify(query, this.state.policy);
     if (isWellFormed && query.hasQuestion && isQueryOperation(query)) counters.query(transport, query.type);
     return this.limitErrors(this.limitRate(this.refuseOrAnswer(isWellFormed)));
   }

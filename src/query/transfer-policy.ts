@@ -1,8 +1,9 @@
 import type { TransferRequest } from "../transfer/request.js";
 import { addressText } from "../wire/address.js";
-import { HEADER_OCTETS, TYPE } from "../wire/constants.js";
+import { FLAG, HEADER_OCTETS, RECORD_FIXED_OCTETS, TYPE } from "../wire/constants.js";
 import { lowerName, type Name, NameError, readName } from "../wire/name.js";
 import type { TsigKey } from "../wire/tsig.js";
+import { SOA_SERIAL_FROM_END } from "../zone/live-zone.js";
 import { isWithinPrefixes, type Prefix } from "./access-list.js";
 import type { Client } from "./client.js";
 import { type Query, u16 } from "./decode.js";
@@ -20,9 +21,6 @@ export interface TransferPolicy {
   /** Rules by zone, lower case; nobody may transfer a zone that is not named. */
   readonly zones: ReadonlyMap<Name, readonly TransferRule[]>;
 }
-
-/** Octets of an SOA record's data from the serial on (RFC 1035 §3.3.13). */
-const SOA_NUMBERS_OCTETS = 20;
 
 /** Whether a type asks for a transfer. */
 export function isTransferType(type: number): boolean {
@@ -64,7 +62,7 @@ export function readTransferRequest(
     zone: questionName(query),
     type,
     ...(serial === undefined ? {} : { serial }),
-    rd: (flags & 0x0100) !== 0,
+    rd: (flags & FLAG.RD) !== 0,
     hasEdns,
     client: addressText(client.octets.subarray(client.at, client.at + client.length)),
     ...(signature && { signature }),
@@ -83,10 +81,10 @@ function readSerial({ message, at, length, questionEnd, answerRecords }: Query):
   try {
     const { end: typeAt } = readName(octets, questionEnd);
     if (view.getUint16(typeAt) !== TYPE.SOA) return undefined;
-    const rdataAt = typeAt + 10;
+    const rdataAt = typeAt + RECORD_FIXED_OCTETS;
     const rdataEnd = rdataAt + view.getUint16(typeAt + 8);
     const numbersAt = readName(octets, readName(octets, rdataAt).end).end;
-    return numbersAt + SOA_NUMBERS_OCTETS === rdataEnd ? view.getUint32(numbersAt) : undefined;
+    return numbersAt + SOA_SERIAL_FROM_END === rdataEnd ? view.getUint32(numbersAt) : undefined;
   } catch (error) {
     if (error instanceof NameError || error instanceof RangeError) return undefined;
     throw error;

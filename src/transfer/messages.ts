@@ -4,6 +4,7 @@ import {
   HEADER_OCTETS,
   MAX_TCP_MESSAGE_OCTETS,
   MAX_UDP_REPLY_OCTETS,
+  OPT_OCTETS,
   RCODE,
   TYPE,
 } from "../wire/constants.js";
@@ -41,19 +42,8 @@ export interface TransferReply {
 const QUESTION_TAIL_OCTETS = 4;
 
 /** An OPT record without options (RFC 6891 §6.1.2). */
-const OPT = Uint8Array.from([
-  0,
-  0,
-  TYPE.OPT,
-  MAX_UDP_REPLY_OCTETS >>> 8,
-  MAX_UDP_REPLY_OCTETS & 0xff,
-  0,
-  0,
-  0,
-  0,
-  0,
-  0,
-]);
+const OPT = new Uint8Array(OPT_OCTETS);
+OPT.set([TYPE.OPT, MAX_UDP_REPLY_OCTETS >>> 8, MAX_UDP_REPLY_OCTETS & 0xff], 2);
 
 const writer = new RecordWriter();
 

@@ -88,6 +88,12 @@ export const EXTENDED_ERROR = { STALE_ANSWER: 3, PROHIBITED: 18, NOT_AUTHORITATI
 /** Octets of a message header (RFC 1035 §4.1.1). */
 export const HEADER_OCTETS = 12;
 
+/** Octets of a record behind its owner: type, class, TTL, length (RFC 1035 §4.1.3). */
+export const RECORD_FIXED_OCTETS = 10;
+
+/** Octets of an OPT record without options: the root as its owner, and the fixed part (RFC 6891 §6.1.2). */
+export const OPT_OCTETS = 1 + RECORD_FIXED_OCTETS;
+
 /** Largest domain name in wire form, root label included (RFC 1035 §2.3.4). */
 export const MAX_NAME_OCTETS = 255;
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { CLASS, HEADER_OCTETS, TYPE } from "./constants.js";
+import { CLASS, HEADER_OCTETS, RECORD_FIXED_OCTETS, TYPE } from "./constants.js";
 import { lowerName, type Name, NameError, nameOctets, parseName, readName } from "./name.js";
 
 /** Transaction signatures (RFC 8945): reading, verifying and writing the TSIG record of a message. */
@@ -66,9 +66,6 @@ const FIELDS_BEFORE_MAC = 10;
 
 /** Octets of the fields between MAC and other data: original ID, error, other length. */
 const FIELDS_BEHIND_MAC = 6;
-
-/** Type, class, TTL and length of a record (RFC 1035 §4.1.3). */
-const RECORD_FIXED_OCTETS = 10;
 
 /** Shortest MAC that any policy may accept, in octets (RFC 8945 §5.2.2.1); half the hash is longer for both. */
 const LEAST_MAC_OCTETS = 10;

@@ -1,19 +1,8 @@
-import { createMetrics } from "../../src/admin/metrics.js";
-import { sumCounters } from "../../src/query/counters.js";
+import { emptyMetrics } from "../admin/empty-metrics.js";
 
 /** Every series name that livezone may export, those of histograms in all their forms. */
 export async function metricsOfLivezone(): Promise<Set<string>> {
-  const metrics = createMetrics(
-    {
-      queryTotals: () => sumCounters([]),
-      socketTotals: () => ({ kernelDrops: 0, sendErrors: 0, sendBlocked: 0, receiveErrors: 0 }),
-      targets: () => [],
-      endpoints: () => [],
-      zones: () => [],
-      isIsolated: () => false,
-    },
-    { version: "0", transport: "dgram" },
-  );
+  const metrics = emptyMetrics();
   metrics.watchStreams({ subscribers: 0, dropped: 0 });
   const all = await metrics.registry.getMetricsAsJSON();
   return new Set(

@@ -2,25 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { Reply } from "../../src/client/reply.js";
 import type { Heard, ResolvedFacts, ResolverFacts } from "../../src/doctor/facts.js";
 import { judgeResolver } from "../../src/doctor/judge-resolver.js";
+import { addressRecord, heardReply } from "./replies.js";
 
 const NAME = "api.k8s.example.com";
 
 /** An answer with this TTL. */
 function answer(ttl: number, change: Partial<Reply> = {}): Heard {
-  const record = { name: NAME, type: "A", ttl, data: "192.0.2.11", address: "192.0.2.11" };
-  const reply: Reply = {
-    id: 0,
-    rcode: "NOERROR",
-    aa: false,
-    tc: false,
-    ra: true,
-    answers: [record],
-    authorities: [],
-    additionals: [],
-    edns: { udpOctets: 1232, version: 0, options: [] },
-    ...change,
-  };
-  return { reply };
+  return heardReply({ answers: [addressRecord(NAME, "192.0.2.11", ttl)], ...change });
 }
 
 const NXDOMAIN = answer(0, { rcode: "NXDOMAIN", answers: [] });

@@ -1,54 +1,19 @@
 import { join } from "node:path";
 import type { Cleanup } from "../support/cleanup.js";
-import { ask } from "../support/dns-client.js";
-import { type TrustAnchor, trustAnchor } from "../support/dnssec.js";
 import type { ServerRecipe } from "../support/recipes.js";
 import { type RunningServer, startServer } from "../support/servers.js";
-import { waitUntil } from "../support/wait.js";
+import { type SignedZone, startSignedZone } from "../support/signed-zone.js";
 
 /** A signed zone above the scenarios' zones. */
-export interface SignedParent extends RunningServer, TrustAnchor {
+export interface SignedParent extends SignedZone {
   /** Without the trailing dot. */
   readonly name: string;
 }
 
 /** Runs Knot with a signed zone that holds nothing but itself: a public zone that knows nothing of those inside a company. */
 export async function startSignedParent(name: string, cleanup: Cleanup): Promise<SignedParent> {
-  const recipe: ServerRecipe = {
-    program: "knotd",
-    args: ({ folder }) => ["-c", join(folder, "knot.conf")],
-    files: ({ address, port, folder }) => ({
-      zone: `$ORIGIN ${name}.\n$TTL 300\n@ SOA ns hostmaster 1 7200 900 1209600 300\n@ NS ns\nns A ${address}\n`,
-      "knot.conf": `server:
-  rundir: "${folder}"
-  listen: ${address}@${port}
-  udp-workers: 1
-  tcp-workers: 1
-  background-workers: 1
-log:
-  - target: stderr
-    any: info
-database:
-  storage: "${folder}"
-policy:
-  - id: one
-    algorithm: ecdsap256sha256
-    single-type-signing: on
-zone:
-  - domain: ${name}
-    storage: "${folder}"
-    file: zone
-    zonefile-sync: -1
-    dnssec-signing: on
-    dnssec-policy: one
-`,
-    }),
-  };
-  const server = await startServer({ cleanup }, recipe);
-  const to = { server: server.address, port: server.port, name, type: "DNSKEY" };
-  const key = await waitUntil(async () => (await ask(to)).answers[0]?.rdata);
-  const octets = Buffer.from(key.split(" ").slice(2).join(""), "hex");
-  return { ...server, name, ...trustAnchor(octets, name) };
+  const records = (address: string): string => `@ SOA ns hostmaster 1 7200 900 1209600 300\n@ NS ns\nns A ${address}\n`;
+  return { ...(await startSignedZone(name, records, { cleanup })), name };
 }
 
 /** Where a validating resolver is sent for a zone below a signed one. */

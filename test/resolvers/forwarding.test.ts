@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/lib/clock.js";
 import { createPolicy } from "../../src/query/policy.js";
@@ -10,7 +9,7 @@ import { afterAllTests } from "../support/cleanup.js";
 import { ask } from "../support/dns-client.js";
 import { parseMessage } from "../support/dns-message.js";
 import { findProgram } from "../support/programs.js";
-import type { ServerRecipe } from "../support/recipes.js";
+import { bindRecipe, type ServerRecipe, unboundRecipe } from "../support/recipes.js";
 import { type RunningServer, startServer } from "../support/servers.js";
 
 const ZONE = "k8s.example.com";
@@ -24,53 +23,15 @@ interface Server {
 const FORWARDERS: Readonly<Record<string, { readonly program: string; recipe(livezone: Server): ServerRecipe }>> = {
   "Unbound, forward-zone": {
     program: "unbound",
-    recipe: (livezone) => ({
-      program: "unbound",
-      args: ({ folder }) => ["-d", "-c", join(folder, "unbound.conf")],
-      files: ({ address, port, folder }) => ({
-        "unbound.conf": `server:
-  interface: ${address}@${port}
-  access-control: 127.0.0.0/8 allow
-  directory: "${folder}"
-  chroot: ""
-  username: ""
-  pidfile: ""
-  use-syslog: no
-  logfile: ""
-  num-threads: 1
-  module-config: "iterator"
-  do-not-query-localhost: no
-forward-zone:
-  name: "${ZONE}"
-  forward-addr: ${livezone.address}@${livezone.port}
-`,
-      }),
-    }),
+    recipe: (livezone) => unboundRecipe({ forwardZones: [{ name: ZONE, servers: [livezone] }] }),
   },
   "BIND, forward only": {
     program: "named",
-    recipe: (livezone) => ({
-      program: "named",
-      args: ({ folder }) => ["-g", "-n", "1", "-c", join(folder, "named.conf")],
-      files: ({ address, port, folder }) => ({
-        "named.conf": `options {
-  directory "${folder}";
-  port ${port};
-  listen-on { ${address}; };
-  listen-on-v6 { none; };
-  pid-file none;
-  session-keyfile none;
-  managed-keys-directory "${folder}";
-  empty-zones-enable no;
-  recursion yes;
-  allow-query { any; };
-  dnssec-validation no;
-};
-controls { };
-zone "${ZONE}" { type forward; forward only; forwarders { ${livezone.address} port ${livezone.port}; }; };
-`,
+    recipe: ({ address, port }) =>
+      bindRecipe({
+        optionLines: ["recursion yes;"],
+        clauses: [`zone "${ZONE}" { type forward; forward only; forwarders { ${address} port ${port}; }; };`],
       }),
-    }),
   },
   "PowerDNS Recursor, forward-zones-recurse": {
     program: "pdns_recursor",

@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createEventLog } from "../../src/admin/event-log.js";
-import { createMetrics } from "../../src/admin/metrics.js";
 import type { AdminEvent } from "../../src/admin/schemas.js";
 import type { ProbeReport } from "../../src/health/health-monitor.js";
-import { sumCounters } from "../../src/query/counters.js";
 import { adminEvents } from "../../src/server/admin-events.js";
 import { certificateWarnings } from "../../src/server/certificate-warnings.js";
 import type { ServedEndpoint } from "../../src/server/endpoints.js";
@@ -15,6 +13,7 @@ import { eventMetrics } from "../../src/server/event-metrics.js";
 import { type ServerEvent, ServerEvents } from "../../src/server/events.js";
 import { prepare } from "../../src/server/load-zones.js";
 import { watchedAddresses } from "../../src/server/watched-addresses.js";
+import { emptyMetrics } from "../admin/empty-metrics.js";
 import { afterAllTests } from "../support/cleanup.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { temporaryFolder } from "../support/temp.js";
@@ -193,17 +192,7 @@ test("readers of the admin API's events learn what happens, without what only th
 });
 
 test("metrics count probes and changes of health, and show what became of reloads", async () => {
-  const metrics = createMetrics(
-    {
-      queryTotals: () => sumCounters([]),
-      socketTotals: () => ({ kernelDrops: 0, sendErrors: 0, sendBlocked: 0, receiveErrors: 0 }),
-      targets: () => [],
-      endpoints: () => [],
-      zones: () => [],
-      isIsolated: () => false,
-    },
-    { version: "0", transport: "dgram" },
-  );
+  const metrics = emptyMetrics();
   const stream = new ServerEvents(createFakeClock(), pino({ level: "silent" }));
   stream.subscribe("metrics", eventMetrics(metrics));
   stream.publish({ type: "probe-finished", report: reportOf() });
