@@ -180,6 +180,10 @@ class ServedConnection implements TcpConnection {
   /** Answers what is whole in `data`, and keeps the rest. @param isNew whether `data` is more than what is kept already */
   #take(data: Buffer, isNew: boolean): void {
     const { socket } = this;
+    if (socket.writableEnded) {
+      this.#pending = NOTHING;
+      return;
+    }
     // Replies to one piece leave together.
     socket.cork();
     const done = this.#answer(data);
@@ -197,12 +201,15 @@ class ServedConnection implements TcpConnection {
 
   #endIfDone(): void {
     if (this.#transfer !== undefined) return;
-    if (this.#hasClientEnded || (this.#isFinishing && this.#pending.length === 0)) this.socket.end();
+    // Whole queries that wait behind replies are still answered; the rest of another cannot come any more.
+    const isAnswered = this.#hasClientEnded ? !beginsWithQuery(this.#pending, 0) : this.#pending.length === 0;
+    if (isAnswered && (this.#hasClientEnded || this.#isFinishing)) this.socket.end();
   }
 
   #canAnswer(): boolean {
     const { socket } = this;
-    return this.#transfer === undefined && !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS;
+    if (this.#transfer !== undefined || socket.writableEnded) return false;
+    return !socket.destroyed && socket.writableLength <= MAX_UNREAD_OCTETS;
   }
 
   /** Sends a message of the transfer, and asks for the next one once it is on its way. */
@@ -231,11 +238,10 @@ class ServedConnection implements TcpConnection {
     const { socket } = this;
     let at = Math.min(this.#skip, data.length);
     this.#skip -= at;
-    while (data.length - at >= LENGTH_OCTETS && this.#canAnswer()) {
+    while (beginsWithQuery(data, at) && this.#canAnswer()) {
       const length = data.readUInt16BE(at);
       const kept = Math.min(length, MAX_QUERY_OCTETS);
       const start = at + LENGTH_OCTETS;
-      if (data.length - start < kept) break;
       this.#queryBegan = 0;
       data.copy(request, 0, start, start + kept);
       const replyLength = this.#respond(request, 0, kept, reply, 0, TRANSPORT.tcp, this.#client);
@@ -247,8 +253,8 @@ class ServedConnection implements TcpConnection {
         return end;
       }
       if (replyLength <= 0) {
-        // Silence is for UDP: over TCP a message that gets no reply ends the connection.
-        socket.destroy();
+        // Silence is for UDP: over TCP a message that gets no reply ends the connection, behind the replies that are due.
+        socket.destroySoon();
         return data.length;
       }
       socket.write(framed(reply.subarray(0, replyLength)));
@@ -258,6 +264,12 @@ class ServedConnection implements TcpConnection {
     }
     return at;
   }
+}
+
+/** Whether a query stands at `at`, with as much of it as is kept of one. */
+function beginsWithQuery(data: Buffer, at: number): boolean {
+  const rest = data.length - at - LENGTH_OCTETS;
+  return rest >= 0 && rest >= Math.min(data.readUInt16BE(at), MAX_QUERY_OCTETS);
 }
 
 /** A copy of a message behind its length. */

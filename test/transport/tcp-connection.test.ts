@@ -147,3 +147,24 @@ test("no reply ends the connection: what follows is not answered", async () => {
   await client.closed;
   expect(client.messages).toEqual([Buffer.alloc(20, 1)]);
 });
+
+test("no reply ends the connection behind the replies that are due in the same piece", async () => {
+  const { client } = await serveOne((request, at, ...rest) => (request[at] === 9 ? 0 : echo(request, at, ...rest)));
+  client.send(Buffer.alloc(20, 1), Buffer.alloc(20, 3), Buffer.alloc(20, 9), Buffer.alloc(20, 2));
+  await client.closed;
+  expect(client.messages).toEqual([Buffer.alloc(20, 1), Buffer.alloc(20, 3)]);
+});
+
+test("a client that closes its side behind many queries, and reads late, gets all replies", async () => {
+  const large: Respond = (_request, _at, _length, reply, replyAt) => {
+    reply.fill(1, replyAt, replyAt + 60_000);
+    return 60_000;
+  };
+  const { client, connection } = await serveOne(large);
+  client.socket.pause();
+  client.socket.end(frame(...Array(300).fill(Buffer.alloc(20))));
+  await waitUntil(() => connection.socket.writableLength > 0);
+  client.socket.resume();
+  await client.closed;
+  expect(client.messages).toHaveLength(300);
+});
