@@ -2,10 +2,12 @@ import path from "node:path";
 import type { HttpRequestConfig, HttpsProbeConfig, ProbeConfig, ProbeSchedule, SingleProbeConfig } from "./config.js";
 import { checkCertificates, checkPrivateKey, checkProgram, checkToken } from "./credentials.js";
 import { formatDuration } from "./duration.js";
+import { builtIn } from "./option.js";
 import type { Path } from "./positions.js";
 import { formatPath } from "./quote.js";
-import { builtIn, flapOptions, type ProbeInput, type ProbeType, probeOptions, probeTypesOf } from "./schema.js";
+import { flapOptions, type ProbeInput, type ProbeType, probeOptions, probeTypesOf } from "./schema-probe.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
+import type { Valid } from "./validate.js";
 
 /** The options of one `probe:` and where they stand. */
 export interface ProbeLayer {
@@ -15,6 +17,17 @@ export interface ProbeLayer {
   readonly options: ProbeInput;
   /** Whether the option was written wrongly there and left out. */
   damaged(key: string): boolean;
+}
+
+/** The options of a `probe:` at `path` as a layer, if there are any. */
+export function probeLayer(
+  source: Source,
+  valid: Valid<unknown>,
+  path: Path,
+  options: ProbeLayer["options"] | undefined,
+): ProbeLayer | undefined {
+  if (options === undefined) return undefined;
+  return { source, path, options, damaged: (key) => valid.damaged([...path, key]) };
 }
 
 /** The endpoint that a probe is for. */

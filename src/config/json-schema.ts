@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { mainSchema, zoneSchema } from "./schema.js";
+import { mainSchema } from "./schema.js";
+import { zoneSchema } from "./schema-zone.js";
 
 /**
  * The JSON Schema of the configuration files, as shipped in `livezone.schema.json` for editors: a file is a main

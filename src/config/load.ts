@@ -3,14 +3,17 @@ import path from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
 import type { Problem } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
-import { buildZone, probeLayer, type ZoneDefaults } from "./build-zone.js";
+import { probeLayer } from "./build-probe.js";
+import { buildZoneConfig, type ZoneDefaults } from "./build-zone.js";
 import type { AdminConfig, Config, ZoneConfig } from "./config.js";
 import { checkSecrecy, checkToken } from "./credentials.js";
+import { builtIn } from "./option.js";
 import type { Path } from "./positions.js";
 import { buildQueries } from "./queries.js";
 import { formatPath, quote } from "./quote.js";
 import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
-import { builtIn, logOptions, type MainInput, mainOptions, mainSchema, zoneSchema } from "./schema.js";
+import { logOptions, type MainInput, mainOptions, mainSchema } from "./schema.js";
+import { zoneSchema } from "./schema-zone.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, readRegularFile, type Source } from "./source.js";
 import { buildTransfer } from "./transfer.js";
 import { type Valid, validate } from "./validate.js";
@@ -182,7 +185,7 @@ function loadZones(source: Source, main: Valid<MainInput>, defaults: ZoneDefault
     }
     const valid = validate(zoneSchema, parsed.source, report);
     if (valid === undefined) continue;
-    const zone = buildZone(parsed.source, valid, defaults, report);
+    const zone = buildZoneConfig(parsed.source, valid, defaults, report);
     checkAgainst(zones, zone, parsed.source, report);
     zones.push(zone);
   }

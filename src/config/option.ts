@@ -173,3 +173,18 @@ export function httpPath(about: About) {
     };
   });
 }
+
+/** The default that an entry of the schema names, read as if it had been written. @throws Error if it names none */
+export function builtIn<S extends z.ZodType>(schema: S): NonNullable<z.output<S>> {
+  const fallback = defaultOf(schema);
+  if (fallback === undefined) throw new Error("this option has no default");
+  return schema.parse(fallback) as NonNullable<z.output<S>>;
+}
+
+/** The default that an entry of the schema names, as it would be written; `undefined` when it names none. */
+function defaultOf(schema: z.core.$ZodType): unknown {
+  if (schema instanceof z.ZodOptional) return defaultOf(schema.unwrap());
+  const meta = z.globalRegistry.get(schema);
+  if (meta?.default !== undefined) return meta.default;
+  return schema instanceof z.ZodPipe ? defaultOf(schema.in) : undefined;
+}

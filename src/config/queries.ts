@@ -1,8 +1,9 @@
 import path from "node:path";
 import type { QueriesConfig } from "./config.js";
 import { readCookieSecrets } from "./cookie-secrets.js";
+import { builtIn } from "./option.js";
 import { quote } from "./quote.js";
-import { builtIn, type MainInput } from "./schema.js";
+import type { MainInput } from "./schema.js";
 import { rateLimitOptions, tcpOptions } from "./schema-queries.js";
 import { problemAt, type Report, type Source } from "./source.js";
 

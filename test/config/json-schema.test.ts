@@ -4,16 +4,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { configJsonSchema } from "../../src/config/json-schema.js";
-import {
-  adminOptions,
-  defaultsOptions,
-  endpointOptions,
-  logOptions,
-  mainOptions,
-  probeOptions,
-  soaOptions,
-  zoneOptions,
-} from "../../src/config/schema.js";
+import { adminOptions, defaultsOptions, logOptions, mainOptions } from "../../src/config/schema.js";
+import { probeOptions } from "../../src/config/schema-probe.js";
+import { endpointOptions, soaOptions, zoneOptions } from "../../src/config/schema-zone.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -54,6 +54,7 @@ describe("defaults", () => {
         {
           position: { file: expect.stringContaining("zone.yaml"), line: 1, column: 1 },
           zone: "k8s.example.com",
+          nameserverTtl: 300,
           nameservers: [
             { position: { file: expect.any(String), line: 2, column: 16 }, name: "ns1", addresses: ["192.0.2.53"] },
           ],

@@ -4,7 +4,7 @@
 export const LONG_FUNCTIONS: readonly string[] = ["src/cli/demo.ts", "src/demo/apiserver-process.ts"];
 
 /** Files that are too long. */
-export const LONG_FILES: readonly string[] = ["src/config/build-zone.ts", "src/config/schema.ts"];
+export const LONG_FILES: readonly string[] = [];
 
 /** Import circles. */
 export const IN_A_CIRCLE: readonly string[] = ["src/cli/completion.ts > src/cli/program.ts > src/cli/completion.ts"];
@@ -25,7 +25,6 @@ export const WITHOUT_A_TEST: readonly string[] = [
   "src/cli/unsuppress.ts",
   "src/client/admin.ts",
   "src/config/build-probe.ts",
-  "src/config/build-zone.ts",
   "src/config/credentials.ts",
   "src/config/option.ts",
   "src/config/probe-list.ts",

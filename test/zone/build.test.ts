@@ -127,6 +127,18 @@ describe("conflicts", () => {
   });
 });
 
+test("the name servers' records have the TTL that the zone gives them, 300 s by default", () => {
+  const config = zoneConfig({});
+  for (const [given, ttl] of [
+    [{}, 300],
+    [{ nameserverTtl: 3600 }, 3600],
+  ] as const) {
+    const records = buildZone({ ...config, ...given }).zone?.records ?? new Map();
+    const ttls = [...records.values()].flatMap((types) => [...types.values()].map((rrset) => rrset.ttl));
+    expect(ttls).toEqual([ttl, ttl]);
+  }
+});
+
 describe("the value", () => {
   const zone = sketchZone({
     nameservers: { ns1: ["192.0.2.1", "2001:db8::1"], "ns.elsewhere.test.": [] },
