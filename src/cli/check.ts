@@ -10,6 +10,7 @@ import { formatName } from "../wire/name.js";
 import { LiveZone } from "../zone/live-zone.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
+import { warnOfMissingAddresses } from "./missing-addresses.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { printProblems } from "./problems.js";
 
@@ -68,10 +69,10 @@ export function addCheck(program: Command, context: CommandContext): void {
     .description("say whether the configuration can be served, and how fast each endpoint lets go of a failed target")
     .option(...CONFIG_OPTION)
     .option("--json", "print the result as JSON")
-    .action((options: { config?: string; json?: true }) => {
+    .action(async (options: { config?: string; json?: true }) => {
       endQuietlyWithoutReader();
       const file = findConfigFile(options.config);
-      const report = check(file);
+      const report = await check(file);
       if (options.json === true) writeJson(process.stdout, report);
       else {
         printProblems(report.problems);
@@ -81,7 +82,7 @@ export function addCheck(program: Command, context: CommandContext): void {
     });
 }
 
-function check(file: string): CheckReport {
+async function check(file: string): Promise<CheckReport> {
   let prepared: Prepared;
   try {
     prepared = prepare(file);
@@ -90,7 +91,11 @@ function check(file: string): CheckReport {
     return { file, good: false, problems: error.problems.map(withSeverity), zones: [] };
   }
   const { config, zones, warnings } = prepared;
-  const problems = [...warnings, ...config.zones.flatMap(({ endpoints }) => endpoints.flatMap(longDelay))];
+  const problems = [
+    ...warnings,
+    ...(await warnOfMissingAddresses(config)),
+    ...config.zones.flatMap(({ endpoints }) => endpoints.flatMap(longDelay)),
+  ];
   return {
     file,
     good: true,

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { EndpointConfig, ProbeConfig } from "../config/config.js";
 import { singleProbes } from "../config/probe-list.js";
 import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds, seesShutdown } from "../doctor/judge-files.js";
@@ -11,6 +11,13 @@ import { refusingProblems } from "./problems.js";
 
 /** Seconds that the kubelet gives a Pod to end, unless the Pod says otherwise. */
 const DEFAULT_GRACE_SECONDS = 30;
+
+/** Versions of kubeadm's configuration, newest first, with what prints an argument of kube-apiserver in each. */
+const EXTRA_ARGUMENT: Readonly<Record<string, (name: string, value: string) => string>> = {
+  v1beta4: (name, value) => `    - name: ${name}\n      value: ${value}\n`,
+  // A map: an argument cannot be given twice.
+  v1beta3: (name, value) => `    ${name}: ${value}\n`,
+};
 
 /** What a cluster has to be told of an endpoint. */
 export interface KubeadmSettings {
@@ -31,8 +38,13 @@ export function addKubeadm(program: Command, context: CommandContext): void {
     .description("print kubeadm's ClusterConfiguration for an endpoint: name, certificate names, shutdown delay")
     .argument("[endpoint]", "endpoint of the configuration (default: its only one)")
     .option(...CONFIG_OPTION)
+    .addOption(
+      new Option("--api-version <version>", "of kubeadm's configuration: v1beta3 for kubeadm up to 1.30")
+        .choices(Object.keys(EXTRA_ARGUMENT))
+        .default("v1beta4"),
+    )
     .option("--json", "print the settings as JSON")
-    .action(async (name: string | undefined, options: { config?: string; json?: true }) => {
+    .action(async (name: string | undefined, options: { config?: string; json?: true; apiVersion: string }) => {
       endQuietlyWithoutReader();
       const file = findConfigFile(options.config);
       context.exit(
@@ -41,7 +53,7 @@ export function addKubeadm(program: Command, context: CommandContext): void {
           const endpoint = chooseEndpoint(endpoints, name);
           const settings = kubeadmSettings(endpoint);
           if (options.json === true) writeJson(process.stdout, settings);
-          else process.stdout.write(clusterConfiguration(settings, endpoint.probe));
+          else process.stdout.write(clusterConfiguration(settings, endpoint.probe, options.apiVersion));
           return EXIT.success;
         }, options.json),
       );
@@ -84,7 +96,7 @@ function delayNote(probe: ProbeConfig, forgottenSeconds: number): string {
     : `An apiserver that stops is forgotten by every cache after ${forgottenSeconds} s at worst; until then it must serve.`;
 }
 
-function clusterConfiguration(settings: KubeadmSettings, probe: ProbeConfig): string {
+function clusterConfiguration(settings: KubeadmSettings, probe: ProbeConfig, apiVersion: string): string {
   const { controlPlaneEndpoint, certSANs, shutdownDelaySeconds, forgottenSeconds } = settings;
   const [name = "", ...targetNames] = certSANs;
   const sans = targetNames.map((target) => `    - ${target}\n`).join("");
@@ -97,7 +109,7 @@ function clusterConfiguration(settings: KubeadmSettings, probe: ProbeConfig): st
 # (kubectl -n kube-system edit configmap kubeadm-config), then on each control-plane node remove
 # /etc/kubernetes/pki/apiserver.crt and .key, and run kubeadm init phase certs apiserver --config FILE and
 # kubeadm init phase control-plane apiserver --config FILE.
-${graceNote}apiVersion: kubeadm.k8s.io/v1beta4
+${graceNote}apiVersion: kubeadm.k8s.io/${apiVersion}
 kind: ClusterConfiguration
 controlPlaneEndpoint: ${controlPlaneEndpoint}
 apiServer:
@@ -105,7 +117,5 @@ apiServer:
     - ${name}
 ${sans === "" ? "" : `    # for clients that follow the endpoint's SRV records\n${sans}`}  extraArgs:
     # ${delayNote(probe, forgottenSeconds)}
-    - name: shutdown-delay-duration
-      value: ${shutdownDelaySeconds}s
-`;
+${EXTRA_ARGUMENT[apiVersion]?.("shutdown-delay-duration", `${shutdownDelaySeconds}s`)}`;
 }

@@ -17,6 +17,8 @@ export interface Config {
   readonly file: string;
   /** UDP and TCP are both opened on each. At least one. */
   readonly listen: readonly SocketAddress[];
+  /** Where the main file names each of {@link listen}, in the same order. */
+  readonly listenPositions: readonly Position[];
   /** Also on addresses that this machine does not have yet (`IP_FREEBIND`, ip(7)). Default false. */
   readonly freebind: boolean;
   /** Threads that answer queries, 1 to 64; `auto` has been resolved. Default 1. */
@@ -112,6 +114,8 @@ export interface AdminConfig {
   readonly socket?: string;
   /** Address of the HTTP listener; absent = none. */
   readonly http?: SocketAddress;
+  /** Where {@link http} stands; absent with it. */
+  readonly httpPosition?: Position;
   /** File with the bearer token that lets HTTP change state; absent = HTTP is read-only. Absolute. */
   readonly tokenFile?: string;
   /**

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
@@ -5,8 +6,9 @@ import type { Problem } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { probeLayer } from "./build-probe.js";
 import { buildZoneConfig, type ZoneDefaults } from "./build-zone.js";
-import type { AdminConfig, Config, ZoneConfig } from "./config.js";
+import type { AdminConfig, Config, Position, ZoneConfig } from "./config.js";
 import { checkSecrecy, checkToken } from "./credentials.js";
+import type { Finding } from "./finding.js";
 import { builtIn } from "./option.js";
 import type { Path } from "./positions.js";
 import { buildQueries } from "./queries.js";
@@ -90,6 +92,7 @@ function load(file: string, report: Report): Config | undefined {
   return {
     file,
     listen,
+    listenPositions: listenPositions(source, main, listen.length),
     freebind: main.value.freebind ?? builtIn(mainOptions.freebind),
     workers: workers === "auto" ? Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1)) : workers,
     ...(stateDir === undefined ? {} : { stateDir }),
@@ -127,6 +130,14 @@ function buildListen(source: Source, main: Valid<MainInput>, report: Report): re
   return listen;
 }
 
+/** Where each address stands that is listened on; for defaults, where they would stand. */
+function listenPositions(source: Source, main: Valid<MainInput>, count: number): readonly Position[] {
+  const isList = main.value.listen !== undefined && source.positions.isList(["listen"]);
+  return Array.from({ length: count }, (_, index) =>
+    source.position(source.positions.value(isList ? ["listen", index] : ["listen"])),
+  );
+}
+
 function buildAdmin(source: Source, input: MainInput["admin"], report: Report): AdminConfig {
   const { socket, http, tokenFile, hostNames = [] } = input ?? {};
   const resolve = (name: string) => path.resolve(source.directory, name);
@@ -147,7 +158,7 @@ function buildAdmin(source: Source, input: MainInput["admin"], report: Report): 
   }
   return {
     ...(socket === undefined ? {} : { socket: resolve(socket) }),
-    ...(http === undefined ? {} : { http }),
+    ...(http === undefined ? {} : { http, httpPosition: source.position(source.positions.value(["admin", "http"])) }),
     ...(tokenFile === undefined ? {} : { tokenFile: resolve(tokenFile) }),
     hostNames,
   };
@@ -211,22 +222,33 @@ function zoneFiles(source: Source, names: readonly string[], report: Report): Ma
     if (matches.length === 0) {
       const folder = path.resolve(source.directory, staticPart(name));
       const why = whyUnreadableFolder(folder);
-      const because = why === undefined ? "" : ` The folder ${quote(folder)} cannot be read: ${why}.`;
       report(
-        problemAt(source, at, {
-          message: `${formatPath(at)} is ${quote(name)}, which matches no file.${because}`,
-          remedy:
-            why === undefined
-              ? "Check the pattern; it starts from the folder of this file."
-              : "Let the user livezone runs as read the folder, or correct the pattern; it starts from the folder of this file.",
-          code: "CONFIG_ZONES_UNMATCHED",
-          severity: "warning",
-        }),
+        problemAt(source, at, why === undefined ? unmatched(at, name, folder) : unreadable(at, name, folder, why)),
       );
     }
     for (const match of matches) if (!files.has(match)) files.set(match, at);
   }
   return files;
+}
+
+function unmatched(at: Path, name: string, folder: string): Finding {
+  const because = existsSync(folder) ? "" : `: there is no folder ${quote(folder)}`;
+  return {
+    message: `${formatPath(at)} is ${quote(name)}, which matches no file${because}.`,
+    remedy: "Check the pattern; it starts from the folder of this file.",
+    code: "CONFIG_ZONES_UNMATCHED",
+    severity: "warning",
+  };
+}
+
+/** An error, since zones that are served must not go because their folder cannot be read at a reload. */
+function unreadable(at: Path, name: string, folder: string, why: string): Finding {
+  return {
+    message: `${formatPath(at)} is ${quote(name)}, whose folder ${quote(folder)} cannot be read: ${why}.`,
+    remedy:
+      "Let the user livezone runs as read the folder, or correct the pattern; it starts from the folder of this file.",
+    code: "CONFIG_ZONES_UNREADABLE",
+  };
 }
 
 /** The folders that a pattern begins with, before the first part that is a pattern. */

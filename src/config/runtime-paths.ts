@@ -49,16 +49,17 @@ function whyUnwritable(folder: string): string | undefined {
   }
 }
 
-/** Why the folder that a pattern starts from cannot be read; undefined if it can. */
+/** Why the folder that a pattern starts from cannot be read; undefined if it can, or if there is none. */
 export function whyUnreadableFolder(folder: string): string | undefined {
   try {
     readdirSync(folder);
     return undefined;
   } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
     const reasons: Readonly<Record<string, string>> = {
       EACCES: "this user has no permission to read it",
-      ENOENT: "there is no such folder",
       ENOTDIR: "it is no folder",
+      ELOOP: "it is a loop of links",
     };
     return reasons[codeOf(error)] ?? `the system says ${codeOf(error)}`;
   }

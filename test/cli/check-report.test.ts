@@ -60,6 +60,25 @@ describe("livezone check", () => {
     expect(stderr).toContain("[SHUTDOWN_DELAY_LONG]");
   });
 
+  test("warns of addresses to listen on that this machine does not have, whether it waits for them or not", async () => {
+    const main = (lines: string) => `listen: ["127.0.0.1:5300", "192.0.2.1:5300", "[2001:db8::1]:5300"]
+zones: [zones/*.yaml]
+${lines}
+`;
+    const folder = folderWith(GOOD_ZONE);
+    writeFileSync(join(folder, "livezone.yaml"), main("admin: { http: '203.0.113.2:9853' }"));
+    const { code, stderr } = await runLivezone(["check"], { cwd: folder });
+    expect(code).toBe(0);
+    expect(stderr.match(/^livezone\.yaml:.*$/gm)).toEqual([
+      "livezone.yaml:1:28: warning: no interface of this machine has the address of 192.0.2.1:5300 now, so that serve could not listen on it.",
+      "livezone.yaml:1:46: warning: no interface of this machine has the address of [2001:db8::1]:5300 now, so that serve could not listen on it.",
+      "livezone.yaml:3:16: warning: no interface of this machine has the address of 203.0.113.2:9853 now, so that serve could not listen on it.",
+    ]);
+    writeFileSync(join(folder, "livezone.yaml"), main("freebind: true"));
+    const patient = await runLivezone(["check"], { cwd: folder });
+    expect(patient.stderr.match(/^livezone\.yaml:1:\d+: warning: .* now\.$/gm)).toHaveLength(2);
+  });
+
   test("--json tells the same to programs", async () => {
     const { code, stdout, stderr } = await runLivezone(["check", "--json"], {
       cwd: folderWith(withProbe("{ interval: 30s }")),

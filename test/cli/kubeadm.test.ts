@@ -44,6 +44,19 @@ describe("livezone kubeadm", () => {
     expect(stdout).not.toContain("terminationGracePeriodSeconds");
   });
 
+  test("--api-version v1beta3 writes arguments as kubeadm up to 1.30 reads them: a map", async () => {
+    const folder = folderWith(API);
+    const { code, stdout } = await runLivezone(["kubeadm", "--api-version", "v1beta3"], { cwd: folder });
+    expect(code).toBe(0);
+    expect(parse(stdout)).toMatchObject({
+      apiVersion: "kubeadm.k8s.io/v1beta3",
+      kind: "ClusterConfiguration",
+      apiServer: { extraArgs: { "shutdown-delay-duration": "20s" } },
+    });
+    const refused = await runLivezone(["kubeadm", "--api-version", "v1beta2"], { cwd: folder });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("v1beta4, v1beta3") });
+  });
+
   test("lets a slow endpoint's apiservers serve for longer, and says what the kubelet must know", async () => {
     const slow = "  api: { ttl: 30, port: 443, probe: { interval: 10s }, targets: { cp1: 192.0.2.11 } }\n";
     const { stdout } = await runLivezone(["kubeadm"], { cwd: folderWith(slow) });

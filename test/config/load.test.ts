@@ -44,6 +44,7 @@ describe("defaults", () => {
         { address: "::", port: 53 },
       ],
       workers: 1,
+      listenPositions: [1, 1].map((line) => ({ file: join(folder, "livezone.yaml"), line, column: 1 })),
       admin: { hostNames: [] },
       queries: { tcp: { maxConnections: 2_000, maxPerClient: 200, idleMs: 10_000 } },
       freebind: false,

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load.js";
@@ -39,14 +39,21 @@ describe("paths that a server writes to", () => {
     expect(problemsOf(`stateDir: ${stateDir}`)).toEqual([]);
   });
 
-  test("a pattern whose folder cannot be read says so", () => {
-    expect(problemsOf("")).toEqual([]);
+  test.each([
+    ["nowhere", "warning", /matches no file: there is no folder "\S+nowhere"\./],
+    ["a-file", "error", /whose folder "\S+a-file" cannot be read: it is no folder\./],
+    // A loop of links cannot be read by root either.
+    ["loop", "error", /whose folder "\S+loop" cannot be read: it is a loop of links\./],
+  ])("a pattern whose folder is %s is told with it, as %s", (name, severity, message) => {
     const folder = temporaryFolder();
-    writeFileSync(join(folder, "livezone.yaml"), 'zones: ["nowhere/*.yaml"]\n');
+    writeFileSync(join(folder, "zone.yaml"), ZONE);
+    writeFileSync(join(folder, "a-file"), "");
+    symlinkSync("loop", join(folder, "loop"));
+    writeFileSync(join(folder, "livezone.yaml"), `zones: [zone.yaml, "${name}/*.yaml"]\n`);
     const loaded = loadConfig(join(folder, "livezone.yaml"));
-    const messages = "problems" in loaded ? loaded.problems.map(({ message }) => message).join("\n") : "";
-    expect(messages).toMatch(
-      /"nowhere\/\*\.yaml", which matches no file\. The folder "\S+nowhere" cannot be read: there is no such folder\./,
-    );
+    const all = "problems" in loaded ? loaded.problems : loaded.warnings;
+    const found = all.filter(({ file }) => file.endsWith("livezone.yaml"));
+    expect(found.map((problem) => problem.severity ?? "error")).toEqual([severity]);
+    expect(found[0]?.message).toMatch(message);
   });
 });

@@ -5,6 +5,7 @@ import { pendingSettings } from "../../src/server/restart-only-settings.js";
 const STARTED: Config = {
   file: "livezone.yaml",
   listen: [],
+  listenPositions: [],
   freebind: false,
   workers: 1,
   admin: { http: { address: "127.0.0.1", port: 9853 }, hostNames: ["a", "b"] },
