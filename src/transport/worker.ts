@@ -11,6 +11,7 @@ import { ErrorRateLimit } from "../query/error-rate-limit.js";
 import { createPolicy } from "../query/policy.js";
 import { createResponder, type ResponderState } from "../query/respond.js";
 import { loadBatch } from "./batch/load.js";
+import { inlineRequestPath } from "./inlining.js";
 import { openTcp } from "./tcp.js";
 import { DEFAULT_TCP_LIMITS, type TcpLimits } from "./tcp-connection.js";
 import { TcpTransfers } from "./tcp-transfers.js";
@@ -20,6 +21,8 @@ import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker
 
 /** The TCP thread gives way to those of UDP on a processor that they share: as nice(2). */
 const TCP_NICE = 10;
+
+inlineRequestPath();
 
 const settings = workerData as WorkerSettings;
 const counters = createQueryCounters(settings.counters);
