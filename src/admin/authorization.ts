@@ -11,6 +11,8 @@ export interface Denial {
   readonly status: 401 | 403 | 421 | 503;
   readonly code: "HOST_UNKNOWN" | "HTTP_READ_ONLY" | "TOKEN_MISSING" | "TOKEN_WRONG" | "TOKEN_UNREADABLE";
   readonly message: string;
+  /** What is wrong with the token file, for the log; what it holds is not in it. */
+  readonly problem?: string;
 }
 
 /**
@@ -58,9 +60,11 @@ export function judgeToken(authorization: string | undefined, tokenFile: string 
     return { status: 401, code: "TOKEN_MISSING", message: "this changes state: send Authorization: Bearer TOKEN" };
   }
   const read = readRegularFile(tokenFile, MAX_TOKEN_FILE_OCTETS);
-  const wanted = "why" in read ? "" : read.content.toString("utf8").trim();
-  if (wanted === "") {
-    return { status: 503, code: "TOKEN_UNREADABLE", message: "the server cannot read its token file, or it is empty" };
+  const wanted = "why" in read ? "" : read.content.toString("latin1").trim();
+  if (!/^[\x21-\x7e]+$/.test(wanted)) {
+    const problem = "why" in read ? read.why : wanted === "" ? "it is empty" : "it holds no token";
+    const message = "the server cannot read its token file, or it is empty";
+    return { status: 503, code: "TOKEN_UNREADABLE", message, problem };
   }
   if (!isEqual(given, wanted)) return { status: 401, code: "TOKEN_WRONG", message: "the token is not the right one" };
   return undefined;

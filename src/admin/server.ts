@@ -60,11 +60,13 @@ export async function createAdminServer(source: AdminSource, point: EntryPoint):
   });
   server.server.maxConnections = MAX_CONNECTIONS;
 
+  const tellOfToken = tellingOfToken(source.log, point);
   server.addHook("onRequest", async (request, reply) => {
     reply.header(VERSION_HEADER, source.service.version);
     reply.header("x-content-type-options", "nosniff");
     reply.header("cache-control", "no-store");
     const denial = judge(request, point);
+    tellOfToken(denial);
     if (denial !== undefined) return deny(reply, denial);
   });
   server.addHook("onResponse", async (request, reply) => {
@@ -112,6 +114,17 @@ function judge({ method, headers, url, raw }: FastifyRequest, point: EntryPoint)
   const stranger = judgeHost(headers.host, point.hostNames ?? []);
   if (stranger !== undefined || isReading) return stranger;
   return judgeToken(headers.authorization, point.tokenFile);
+}
+
+/** Logs what is wrong with the token file, once until it is another thing: anybody can cause such requests. */
+function tellingOfToken(log: Logger, { tokenFile }: EntryPoint): (denial: Denial | undefined) => void {
+  let told: string | undefined;
+  return (denial) => {
+    const problem = denial?.problem;
+    if (problem === undefined || problem === told) return;
+    told = problem;
+    log.warn({ file: tokenFile, problem }, "token file cannot be used");
+  };
 }
 
 function deny(reply: FastifyReply, { status, code, message }: Denial): FastifyReply {

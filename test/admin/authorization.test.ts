@@ -97,8 +97,11 @@ describe("HTTP with a token file", () => {
     expect(codeOf(await reply())).toBe("TOKEN_WRONG");
     writeFileSync(file, "\n");
     expect((await reply()).status).toBe(503);
+    expect((await reply()).status).toBe(503);
     unlinkSync(file);
     expect(codeOf(await reply())).toBe("TOKEN_UNREADABLE");
+    const lines = server.livezone.logs("token file cannot be used");
+    expect(lines.map(({ problem }) => problem)).toEqual(["it is empty", "there is no such file"]);
     writeFileSync(file, TOKEN);
     expect((await reply()).status).toBe(200);
   });
