@@ -60,7 +60,7 @@ async function readPatiently(file: string, clock: Clock): Promise<string> {
     try {
       return await readFile(file, "utf8");
     } catch (error) {
-      if (codeOf(error) === "ENOENT" || attempt === READ_TRIES) throw error;
+      if (["ENOENT", "EISDIR"].includes(codeOf(error)) || attempt === READ_TRIES) throw error;
       await pause(clock, READ_AGAIN_MS);
     }
   }
@@ -89,7 +89,7 @@ class FolderFile<T> implements StateFile<T> {
     try {
       const found = await stat(this.#file);
       // A pipe would be waited for without end.
-      if (!found.isFile()) return await this.#setAside("it is not a regular file");
+      if (!found.isFile() && !found.isDirectory()) return await this.#setAside("it is not a regular file");
       const { size } = found;
       if (size > maxOctets) return await this.#setAside(`it has ${size} octets, more than any state file`);
       text = await readPatiently(this.#file, clock);

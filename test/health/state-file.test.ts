@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -112,6 +113,14 @@ describe("a state file", () => {
     const { file, alarms } = harness(folder);
     expect(await file.read()).toBeUndefined();
     expect(alarms).toMatchObject([{ problem: expect.stringContaining("EISDIR"), setAside: expect.anything() }]);
+  });
+
+  test("is set aside when it is a pipe, which would be waited for", async () => {
+    const folder = temporaryFolder();
+    execFileSync("mkfifo", [path.join(folder, "things.json")]);
+    const { file, alarms } = harness(folder);
+    expect(await file.read()).toBeUndefined();
+    expect(alarms).toMatchObject([{ problem: "it is not a regular file", setAside: expect.anything() }]);
   });
 
   test("raises the alarm even if it cannot be moved", async () => {
