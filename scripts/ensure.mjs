@@ -219,5 +219,7 @@ async function ensure(force) {
   finish(0);
 }
 
-if (argv.includes("--native")) await buildNative();
+// The package for npm brings the native part along, compiled; where it does not fit, the program says so and goes on.
+const isPrebuilt = existsSync(at("prebuilds", `linux-${process.arch}-glibc`));
+if (argv.includes("--native")) await (isPrebuilt ? undefined : buildNative());
 else await ensure(argv.includes("--force"));

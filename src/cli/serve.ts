@@ -21,6 +21,7 @@ const EXIT_WITHIN_MS = 100;
 interface ServeOptions {
   readonly config?: string;
   readonly takeover?: boolean;
+  readonly takeoverIfAny?: boolean;
 }
 
 /** `livezone serve`: answers until SIGTERM or SIGINT; SIGHUP reloads. */
@@ -30,13 +31,14 @@ export function addServe(program: Command, context: CommandContext): void {
     .description("answer queries until SIGTERM; SIGHUP reloads the configuration")
     .option(...CONFIG_OPTION)
     .option("--takeover", "take over from the server that runs on the configured control socket, losing no query")
+    .option("--takeover-if-any", "the same, but start as usual where no control socket is configured")
     .action(async (options: ServeOptions) => {
       const file = findConfigFile(options.config);
-      context.exit(await refusingProblems(() => serve(file, options.takeover === true)));
+      context.exit(await refusingProblems(() => serve(file, options)));
     });
 }
 
-async function serve(file: string, isTakeover: boolean): Promise<number> {
+async function serve(file: string, options: ServeOptions): Promise<number> {
   const signals = holdSignals();
   const first = prepare(file);
   const { config } = first;
@@ -45,13 +47,14 @@ async function serve(file: string, isTakeover: boolean): Promise<number> {
   signals.onIgnored((signal) => log.info({ signal }, "signal ignored"));
   const url = debuggerUrl();
   if (url !== undefined) log.warn({ url, nodeOptions: process.env.NODE_OPTIONS }, "Node's debugger is open");
+  const isTakeover = options.takeover === true || (options.takeoverIfAny === true && config.admin.socket !== undefined);
   const asked = isTakeover ? findPredecessor(config.admin.socket, log) : undefined;
   const isEarlyEnd = signals.ended.then((): "ended" => "ended");
   const predecessor = await Promise.race([asked, isEarlyEnd]);
   if (predecessor === "ended") return EXIT.success;
   // A predecessor may have been waited for, and the file been changed meanwhile: then it is read again.
-  const options: AppOptions = { file, log, ...(predecessor === undefined ? { first } : { predecessor }) };
-  const app = await startApp(options);
+  const appOptions: AppOptions = { file, log, ...(predecessor === undefined ? { first } : { predecessor }) };
+  const app = await startApp(appOptions);
   signals.onReload(() => void app.reload());
   const failed = new Promise<never>((_, reject) => {
     app.ready.then(giveBackMemory).catch(reject);

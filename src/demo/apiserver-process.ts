@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
+import { installed } from "../lib/installation.js";
 import type { ApiserverOrder, ApiserverReport } from "./apiserver-messages.js";
 import type { IssuedCertificate } from "./certificates.js";
 
@@ -53,10 +53,8 @@ export interface Apiserver {
   stop(): Promise<void>;
 }
 
-/** The stand-in to run. Under a test runner this file is TypeScript, which a forked Node cannot run: use the build. */
-const PROGRAM = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "../../dist/demo/apiserver.js" : "./apiserver.js", import.meta.url),
-);
+/** The stand-in to run: always the built one, since a forked Node cannot run the TypeScript that a test runner runs. */
+const PROGRAM = installed("dist/demo/apiserver.js");
 
 /** Children that live: one that is stopped would not notice that its parent has gone. */
 const alive = new Set<ChildProcess>();

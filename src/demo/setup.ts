@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseDocument } from "yaml";
+import { installed } from "../lib/installation.js";
 
 /** The name that the demo's zone answers for: what a cluster would have as `controlPlaneEndpoint`. */
 export const DEMO_ENDPOINT = "api.k8s.example.test";
@@ -37,7 +37,7 @@ export interface PreparedDemo {
   readonly apiserverPort: number;
 }
 
-const TEMPLATES = fileURLToPath(new URL("../../zones/demo/", import.meta.url));
+const TEMPLATES = installed("zones/demo/");
 const MAIN_FILE = "livezone.yaml";
 const ZONE_FILE = join("zones", "k8s.example.test.yaml");
 

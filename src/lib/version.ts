@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { installed } from "./installation.js";
 
-/** The version in `package.json`, which lies two folders above this file, in `src/` as in `dist/`. */
-export const VERSION: string = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+/** The version in `package.json`. */
+export const VERSION: string = JSON.parse(readFileSync(installed("package.json"), "utf8")).version;

@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { messageOf, UserError } from "../lib/errors.js";
+import { installed } from "../lib/installation.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
 import type { TransferRequest } from "../transfer/request.js";
@@ -11,10 +11,8 @@ import { ZoneFeed, type ZoneSource } from "./zone-feed.js";
 /** Milliseconds before a crashed thread is replaced, so that one that cannot live does not eat the processor. */
 const REPLACE_AFTER_MS = 100;
 
-/** The program of a thread. Under a test runner this file is TypeScript, which a thread cannot run: use the build. */
-const PROGRAM = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "../../dist/transport/worker.js" : "./worker.js", import.meta.url),
-);
+/** The program of a thread: always the built one, since a thread cannot run the TypeScript that a test runner runs. */
+const PROGRAM = installed("dist/transport/worker.js");
 
 /**
  * Mebibytes for a thread's young objects. Answering makes none, and changes make few: the engine's own choice, 16 and more, would

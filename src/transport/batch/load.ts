@@ -6,9 +6,10 @@
  * binds all sockets, in a known order and with the privileges it has at start, workers receive on them, and a worker
  * that dies takes no queued datagram with it: the next one carries on.
  */
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import { messageOf } from "../../lib/errors.js";
+import { installed } from "../../lib/installation.js";
 import type { BatchBuffers } from "./buffers.js";
 
 /** A socket as the kernel describes it. */
@@ -158,15 +159,46 @@ interface NativeBatch {
   close(receiver: object): void;
 }
 
-/** Where `scripts/build-native.mjs` puts the addon; the same from `src/` and from `dist/`. */
-export const ADDON_PATH = fileURLToPath(new URL("../../../build/batch.node", import.meta.url));
+/** Where `scripts/build-native.mjs` puts the addon that it compiles on this machine. */
+export const ADDON_PATH = installed("build/batch.node");
+
+/**
+ * Where the addon may be, best first: compiled here, or brought along by the npm package for this processor and C library.
+ *
+ * @param interpreter the first 4 KiB of Node's own executable, which name the dynamic linker and so the C library
+ */
+export function addonPaths(interpreter: string, arch: string = process.arch): readonly string[] {
+  const libc = interpreter.includes("/ld-musl-") ? "musl" : "glibc";
+  return [ADDON_PATH, installed(`prebuilds/linux-${arch}-${libc}/batch.node`)];
+}
+
+/** The first 4 KiB of the executable that runs; empty if it cannot be read. */
+function headOfExecutable(): string {
+  const head = Buffer.alloc(4096);
+  try {
+    const fd = openSync(process.execPath, "r");
+    try {
+      return head.toString("latin1", 0, readSync(fd, head));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return "";
+  }
+}
+
+/** The addon that is there. {@link ADDON_PATH} if none is, so that the error names it. */
+function findAddon(): string {
+  if (existsSync(ADDON_PATH)) return ADDON_PATH;
+  return addonPaths(headOfExecutable()).find((path) => existsSync(path)) ?? ADDON_PATH;
+}
 
 /**
  * Loads the native part; in each thread that uses it.
  *
- * @param path of the addon; default: where the installation builds it
+ * @param path of the addon; default: the one that the installation has
  */
-export function loadBatch(path = ADDON_PATH): BatchLoad {
+export function loadBatch(path = findAddon()): BatchLoad {
   let native: NativeBatch;
   try {
     native = createRequire(import.meta.url)(path) as NativeBatch;
