@@ -9,6 +9,8 @@ import type { Logger } from "./lib/logger.js";
 import { buildAdminParts } from "./server/admin-parts.js";
 import { Changes } from "./server/changes.js";
 import { createConfigWatch } from "./server/config-watcher.js";
+import { Discovery } from "./server/discovery.js";
+import { createOpenSource } from "./server/discovery-sources.js";
 import { ServedEndpoints } from "./server/endpoints.js";
 import { eventLogging, logProblems } from "./server/event-logging.js";
 import { ServerEvents } from "./server/events.js";
@@ -89,15 +91,17 @@ export async function startApp(options: AppOptions): Promise<App> {
   const changes = new Changes(served, events);
   const health = buildHealthParts({ clock, random, events, saved, served, changes });
   const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS), transfers);
-  const configuration = { clock, state, events, pool, policy, served, monitor: health.monitor };
+  const openSource = createOpenSource({ clock, random });
+  const discovery = new Discovery({ clock, events, served, ...health, ...saved.discovered, openSource });
+  const configuration = { clock, state, events, pool, policy, served, discovery, monitor: health.monitor };
   const reload = createReload(file, configuration);
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
   const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
-  subscribeParts(events, { pool, tables, policy, transfers, served, watch, ...admin, ...health });
+  subscribeParts(events, { pool, tables, policy, transfers, served, watch, discovery, ...admin, ...health });
   const savedOverrides = saved.files?.overrides.read;
   const lifecycle: LifecycleParts = {
-    ...{ clock, log, pool, state, events, served, watch, known: saved.known, ...health, ...admin },
+    ...{ clock, log, pool, state, events, served, watch, discovery, known: saved.known, ...health, ...admin },
     ...(predecessor && { predecessor }),
     ...(savedOverrides && { savedOverrides }),
   };

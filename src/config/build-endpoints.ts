@@ -1,3 +1,4 @@
+import { buildDiscover } from "./build-discovery.js";
 import { buildEndpointProbe, type ProbeLayer, probeLayer } from "./build-probe.js";
 import { buildTargets } from "./build-targets.js";
 import type { EndpointConfig, WhenAllDown } from "./config.js";
@@ -83,8 +84,8 @@ function buildEndpoint(context: ZoneContext, at: Path, name: string, input: Endp
     report,
   );
   const minHealthy = input.minHealthy ?? builtIn(endpointOptions.minHealthy);
-  const count = Object.values(input.targets).filter((one) => !isLongForm(one) || one.disabled !== true).length;
-  if (minHealthy > count && count > 0 && !valid.damaged([...at, "targets"])) {
+  const count = Object.values(input.targets ?? {}).filter((one) => !isLongForm(one) || one.disabled !== true).length;
+  if (minHealthy > count && count > 0 && input.discover === undefined && !valid.damaged([...at, "targets"])) {
     const path = [...at, "minHealthy"];
     report(
       problemAt(source, path, {
@@ -94,6 +95,7 @@ function buildEndpoint(context: ZoneContext, at: Path, name: string, input: Endp
       }),
     );
   }
+  const discover = buildDiscover(context, at, { fqdn, probe }, input);
   return {
     position: source.position(source.positions.key(at)),
     name,
@@ -101,6 +103,7 @@ function buildEndpoint(context: ZoneContext, at: Path, name: string, input: Endp
     port,
     ttl: input.ttl ?? context.ttl,
     targets,
+    ...(discover === undefined ? {} : { discover }),
     probe,
     whenAllDown: buildWhenAllDown(context, [...at, "whenAllDown"], input),
     minHealthy,

@@ -3,14 +3,15 @@ import { parseName } from "./name.js";
 import type { Path } from "./positions.js";
 import { formatPath } from "./quote.js";
 import type { EndpointInput, TargetInput } from "./schema-zone.js";
-import { problemAt } from "./source.js";
+import { problemAt, problemAtKey } from "./source.js";
 import { isLongForm, type PlacedAddress, refuseDuplicates, targetAddresses } from "./zone-addresses.js";
 import { entriesOf, type ZoneContext } from "./zone-context.js";
 import { duplicateFault, reportName, tooLong } from "./zone-names.js";
 
 export function buildTargets(context: ZoneContext, endpoint: Path, fqdn: string, input: EndpointInput): TargetConfig[] {
-  const mapping = input.targets;
+  const mapping = input.targets ?? {};
   const path = [...endpoint, "targets"];
+  if (input.targets === undefined && input.discover === undefined) reportMissing(context, endpoint);
   const targets: TargetConfig[] = [];
   const places: PlacedAddress[] = [];
   const seen = new Set<string>();
@@ -37,7 +38,7 @@ export function buildTargets(context: ZoneContext, endpoint: Path, fqdn: string,
     targets.push({ position, id: parsed.value, ...buildTarget(context, at, target, input) });
   }
   refuseDuplicates(context, places);
-  if (Object.keys(mapping).length === 0 && !context.valid.damaged(path)) {
+  if (input.targets !== undefined && Object.keys(mapping).length === 0 && !context.valid.damaged(path)) {
     context.report(
       problemAt(context.source, path, {
         message: `${formatPath(path)} is empty, but an endpoint needs at least one target.`,
@@ -45,7 +46,7 @@ export function buildTargets(context: ZoneContext, endpoint: Path, fqdn: string,
         code: "CONFIG_TARGETS_EMPTY",
       }),
     );
-  } else if (targets.length > 0 && targets.every(({ disabled }) => disabled)) {
+  } else if (input.discover === undefined && targets.length > 0 && targets.every(({ disabled }) => disabled)) {
     context.report(
       problemAt(context.source, path, {
         message: `${formatPath(path)} are all disabled: the endpoint would have no address.`,
@@ -55,6 +56,19 @@ export function buildTargets(context: ZoneContext, endpoint: Path, fqdn: string,
     );
   }
   return targets;
+}
+
+/** Reports an endpoint that names neither targets nor where to find them. */
+function reportMissing({ source, valid, report }: ZoneContext, endpoint: Path): void {
+  if (valid.damaged([...endpoint, "targets"]) || valid.damaged([...endpoint, "discover"])) return;
+  const path = [...endpoint, "targets"];
+  report(
+    problemAtKey(source, endpoint, {
+      message: `${formatPath(path)} is missing.`,
+      remedy: 'Add "targets" with the apiservers below it, such as "cp1: 192.0.2.11", or "discover".',
+      code: "CONFIG_MISSING",
+    }),
+  );
 }
 
 function buildTarget(

@@ -1,15 +1,9 @@
 import type { SocketAddress } from "../lib/listening.js";
 import type { TsigAlgorithm } from "../wire/tsig.js";
+import type { DiscoverConfig } from "./discovery.js";
+import type { Position } from "./position.js";
 
-/** Where a piece of configuration stands, for messages. */
-export interface Position {
-  /** File as shown to the user. */
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  /** From 1. */
-  readonly column: number;
-}
+export type { Position };
 
 /** The whole configuration after validation and defaults; deeply frozen. */
 export interface Config {
@@ -187,8 +181,10 @@ export interface EndpointConfig {
   readonly port: number;
   /** Seconds, 1 to 86 400. Default 5. */
   readonly ttl: number;
-  /** In the order written. At least one until discovery exists. */
+  /** In the order written. May be empty only beside `discover`. */
   readonly targets: readonly TargetConfig[];
+  /** Where more targets are found at run time; absent = nowhere. */
+  readonly discover?: DiscoverConfig;
   readonly probe: ProbeConfig;
   readonly whenAllDown: WhenAllDown;
   /** With fewer targets up than this, the endpoint counts as all down. At least 1, default 1. */
@@ -214,6 +210,11 @@ export interface TargetConfig {
   readonly probe?: TargetProbeConfig;
   /** Switched off in the file: it is shown, but neither probed nor answered. Absent = no. */
   readonly disabled?: boolean;
+  /**
+   * Addresses that were discovered and have never passed a probe: they are not answered before they do, not even
+   * when all is down. Absent = none.
+   */
+  readonly unproven?: readonly string[];
 }
 
 /** Another place to probe one target at, such as behind NAT. At least one of the two is there. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { address, choice, contact, domainName, flag, oneOrMany, text, ttl, wholeNumber } from "./option.js";
+import { discover, forgetAfter, maxTargets } from "./schema-discovery.js";
 import { probeSchema } from "./schema-probe.js";
 import { zoneTransfer } from "./schema-transfer.js";
 
@@ -52,7 +53,14 @@ export const endpointOptions = {
   ttl: ttl({ about: "TTL of the endpoint's answers, seconds; default: the zone's." }).optional(),
   targets: z
     .record(z.string(), target)
-    .meta({ description: "The apiservers: an id (one DNS label) and one or more addresses each, or more options." }),
+    .meta({
+      description:
+        "The apiservers: an id (one DNS label) and one or more addresses each, or more options. May be left out beside discover.",
+    })
+    .optional(),
+  discover: discover.optional(),
+  forgetAfter: forgetAfter.optional(),
+  maxTargets: maxTargets.optional(),
   probe: z
     .union([
       probeSchema,
@@ -150,4 +158,4 @@ export const zoneSchema = z
 
 export type ZoneInput = z.output<typeof zoneSchema>;
 export type EndpointInput = NonNullable<ZoneInput["endpoints"]>[string];
-export type TargetInput = EndpointInput["targets"][string];
+export type TargetInput = NonNullable<EndpointInput["targets"]>[string];

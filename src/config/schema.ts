@@ -2,6 +2,7 @@ import { z } from "zod";
 import { FAILURE_CLASSES } from "./config.js";
 import { choice, domainName, flag, leaf, listenAddress, oneOrMany, text, ttl } from "./option.js";
 import type { Verdict } from "./parse-result.js";
+import { discoverOptions } from "./schema-discovery.js";
 import { FILE_PATH, flapOptions, probeOptions, probeSchema } from "./schema-probe.js";
 import { queryOptions, rateLimitOptions, tcpOptions } from "./schema-queries.js";
 import {
@@ -116,6 +117,7 @@ export const SECTIONS: Readonly<Record<string, { readonly where: string; readonl
   thresholds: { where: 'under "thresholds" of a probe', keys: [...FAILURE_CLASSES] },
   flap: { where: 'under "flap" of a probe', keys: Object.keys(flapOptions) },
   whenAllDown: { where: 'under "whenAllDown"', keys: ["addresses"] },
+  discover: { where: 'under a source of "discover"', keys: Object.keys(discoverOptions) },
 };
 
 function readWorkers(value: unknown): Verdict<number | "auto"> {

@@ -14,20 +14,6 @@ export interface Valid<T> {
   damaged(path: Path): boolean;
 }
 
-/** Keys that the design knows and this version does not, with the finding for each. */
-const NOT_YET: Readonly<Record<string, Finding>> = {
-  discover: {
-    message: "this version does not discover targets.",
-    remedy: 'List them under "targets".',
-    code: "CONFIG_DISCOVER_UNSUPPORTED",
-  },
-  forgetAfter: {
-    message: "this version does not discover targets, so it never forgets any.",
-    remedy: 'Remove "forgetAfter".',
-    code: "CONFIG_DISCOVER_UNSUPPORTED",
-  },
-};
-
 /**
  * Checks a file against its schema and reports everything that is wrong with it. What was wrong is then left out,
  * so that the rest can still be checked further: `undefined` only if nothing is left.
@@ -142,11 +128,7 @@ function translate(issue: Issue, source: Source): Problem[] {
 }
 
 function missing(issue: Issue, path: Path, source: Source): Problem[] {
-  const parent = path.slice(0, -1);
   const key = String(path.at(-1));
-  const siblings = lookUp(source.data, parent);
-  // Whoever wrote `discover` is told so; that `targets` is then missing says nothing new.
-  if (key === "targets" && isMapping(siblings) && "discover" in siblings) return [];
   const custom = issue.code === "custom" ? (issue.params as { remedy: string }).remedy : undefined;
   const example = MISSING_EXAMPLES[key] ?? (custom === undefined ? "" : ` ${custom}`);
   return [
@@ -162,15 +144,12 @@ const MISSING_EXAMPLES: Readonly<Record<string, string>> = {
   zone: ' Write for example "zone: k8s.example.com".',
   zones: ' Write for example "zones: [zones/*.yaml]".',
   nameservers: ' Write the names and addresses that the parent zone delegates to, such as "ns1: 192.0.2.53" below it.',
-  targets: ' Write the apiservers below it, such as "cp1: 192.0.2.11".',
   cert: " It names the PEM file of the certificate.",
   key: " It names the PEM file of the private key.",
 };
 
 function unknownKey(key: string, section: string, path: Path): Finding {
   const place = path.length === 0 ? "" : ` in ${formatPath(path)}`;
-  const notYet = section === "endpoint" ? NOT_YET[key] : undefined;
-  if (notYet !== undefined) return { ...notYet, message: `${formatPath([...path, key])}: ${notYet.message}` };
   const keys = SECTIONS[section]?.keys ?? [];
   const code = "CONFIG_UNKNOWN_KEY";
   const message = `unknown key ${quote(key)}${place}.`;

@@ -51,7 +51,7 @@ export function refuseSpecial(context: ZoneContext): void {
     places.push(...addressesAt(context, ["nameservers", name], list));
   }
   for (const [name, endpoint] of Object.entries(endpoints)) {
-    for (const [id, target] of Object.entries(endpoint.targets)) {
+    for (const [id, target] of Object.entries(endpoint.targets ?? {})) {
       places.push(...targetAddresses(context, ["endpoints", name, "targets", id], target));
     }
     if (typeof endpoint.whenAllDown === "object") {

@@ -32,6 +32,8 @@ export interface AnswerPolicy {
   readonly minHealthy: number;
   /** Whether an address without any result counts as up, unless it is only joining. Absent = `withhold`. */
   readonly whenUnknown?: "withhold" | "answer";
+  /** Addresses that were discovered and have never passed are answered on no grounds but a pass, or an operator's word. */
+  readonly targets?: readonly { readonly id: string; readonly unproven?: readonly string[] }[];
 }
 
 /**
@@ -48,7 +50,8 @@ export function decideAnswerable(
   policy: AnswerPolicy,
   lastHealthy: readonly AnswerableAddress[] = [],
 ): Answerable {
-  const endpoint = { fqdn, targets: targets.filter(({ disabled }) => disabled !== true) };
+  const enabled = targets.filter(({ disabled }) => disabled !== true);
+  const endpoint = { fqdn, targets: withoutUnproven(enabled, policy) };
   const up = addressesWhere(endpoint, (address, target) => countsAsUp(address, target, policy));
   const upTargets = countTargets(up);
   const needed = Math.max(1, policy.minHealthy);
@@ -64,6 +67,20 @@ export function decideAnswerable(
 
   const addresses = whenAllDown(endpoint, policy.whenAllDown, lastHealthy);
   return { mode: addresses.length > 0 ? "fail-open" : "none", addresses, upTargets };
+}
+
+/** Targets without the addresses that nothing but a first pass may bring into answers. */
+function withoutUnproven(targets: readonly TargetHealth[], policy: AnswerPolicy): readonly TargetHealth[] {
+  if (policy.targets?.some(({ unproven }) => unproven !== undefined) !== true) return targets;
+  const unproven = new Map(policy.targets.map((target) => [target.id, target.unproven ?? []]));
+  return targets.map((target) => {
+    const mine = unproven.get(target.id) ?? [];
+    if (mine.length === 0 || target.override?.kind === "forced-up") return target;
+    return {
+      ...target,
+      addresses: target.addresses.filter(({ address, health }) => health === "up" || !mine.includes(address)),
+    };
+  });
 }
 
 function addressesWhere(

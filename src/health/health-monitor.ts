@@ -21,6 +21,8 @@ export interface MonitoredTarget {
   readonly probe?: TargetProbeConfig;
   /** Shown, but never probed. */
   readonly disabled?: boolean;
+  /** Addresses that have never passed: each is `unknown` until `rise` successes, also at a start. */
+  readonly unproven?: readonly string[];
 }
 
 /** One finished probe, for counters and logs. */

@@ -156,11 +156,13 @@ class Monitor implements HealthMonitor {
 
   #newAddress({ fqdn, probe, targets }: MonitoredEndpoint, view: ViewedAddress, isJoining: boolean): MonitoredAddress {
     const recalled = this.#isRunning ? undefined : this.#options.recall?.(fqdn, view.target, view.address);
-    const isDisabled = targets.some(({ id, disabled }) => id === view.target && disabled === true);
+    const own = targets.find(({ id }) => id === view.target);
+    const isDisabled = own?.disabled === true;
+    const mustRise = isJoining || own?.unproven?.includes(view.address) === true;
     const address: MonitoredAddress = {
       view,
       config: probe,
-      state: recalled ? knownState(recalled.health) : initialState(isJoining),
+      state: recalled ? knownState(recalled.health) : initialState(mustRise),
       dueMs: this.#clock.monotonicMs(),
       isAwaited: recalled === undefined && !isDisabled,
     };

@@ -31,6 +31,14 @@ export function eventLogging(log: Logger): Subscriber {
     },
     "clock-suspected": ({ isSuspected }) => logClock(log, isSuspected),
     "certificate-warning": ({ warning, endpoint }) => logCertificate(log, endpoint, warning),
+    "targets-changed": (event) => logTargets(log, event),
+    "source-failed": ({ fqdn, source, failure }) => {
+      const fields = { endpoint: fqdn, source, problem: failure.problem };
+      if (failure.needsOperator) log.error(fields, "discovery source refused, what it said before holds");
+      else log.warn(fields, "discovery source failed, what it said before holds");
+    },
+    "source-recovered": ({ fqdn, source }) => log.info({ endpoint: fqdn, source }, "discovery source works again"),
+    "source-noticed": ({ fqdn, notice }) => log.warn({ endpoint: fqdn, notice: notice.text }, "discovery notice"),
     "transfer-finished": ({ transfer }) => logTransfer(log, transfer),
     reloaded: (event) => logReload(log, event),
     "reload-refused": ({ error, problems }) => {
@@ -111,6 +119,14 @@ function logCertificate(log: Logger, served: ServedEndpoint, warning: Certificat
 function logClock(log: Logger, isSuspected: boolean): void {
   if (isSuspected) log.error({}, "no certificate is valid yet, this machine's clock is suspect");
   else log.info({}, "certificates are valid by this machine's clock again");
+}
+
+/** Logs which targets have come and gone. */
+function logTargets(log: Logger, { fqdn, joined, left }: EventOf<"targets-changed">): void {
+  for (const { id, addresses, origins } of joined) {
+    log.info({ endpoint: fqdn, target: id, addresses, origins }, "target discovered");
+  }
+  for (const target of left) log.info({ endpoint: fqdn, target }, "target forgotten");
 }
 
 /** Logs a transfer; those of what changed are as frequent as changes, and are for those who look closely. */

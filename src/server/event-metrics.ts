@@ -11,6 +11,7 @@ export function eventMetrics(metrics: Metrics): Subscriber {
       if (endpoint !== undefined && to !== "unknown") metrics.transition(labelsOf(endpoint, target, address), to);
     },
     "zones-replaced": () => metrics.targetsReplaced(),
+    "targets-changed": () => metrics.targetsReplaced(),
     reloaded: (_, atMs) => metrics.reloaded(true, atMs),
     "reload-refused": (_, atMs) => metrics.reloaded(false, atMs),
   };

@@ -1,5 +1,6 @@
 import type { PendingSetting } from "../admin/schemas.js";
 import type { Config } from "../config/config.js";
+import type { SourceFailure, SourceNotice } from "../discovery/source.js";
 import type { Answerable } from "../health/answerable.js";
 import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
@@ -63,6 +64,29 @@ export type ServerEvent =
       readonly warning: CertificateWarning;
       readonly endpoint: ServedEndpoint;
     }
+  /** Targets of an endpoint were discovered, got other addresses, or were forgotten. */
+  | {
+      readonly type: "targets-changed";
+      /** The endpoint's fqdn. */
+      readonly fqdn: string;
+      /** New ones, and those with other addresses than before. */
+      readonly joined: readonly {
+        readonly id: string;
+        readonly addresses: readonly string[];
+        readonly origins: readonly string[];
+      }[];
+      readonly left: readonly string[];
+    }
+  /** A source of targets cannot be read; what it said before holds. */
+  | {
+      readonly type: "source-failed";
+      readonly fqdn: string;
+      readonly source: string;
+      readonly failure: SourceFailure;
+    }
+  | { readonly type: "source-recovered"; readonly fqdn: string; readonly source: string }
+  /** Something odd about what sources propose: told once. */
+  | { readonly type: "source-noticed"; readonly fqdn: string; readonly notice: SourceNotice }
   /** A transfer of a zone to a secondary has ended. */
   | { readonly type: "transfer-finished"; readonly transfer: FinishedTransfer }
   /** A new configuration is in force. */

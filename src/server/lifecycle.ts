@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";
 import { VERSION } from "../lib/version.js";
 import type { ConfigWatch } from "./config-watcher.js";
+import type { Discovery } from "./discovery.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { HealthPersistence, KnownBefore } from "./persistence.js";
@@ -23,6 +24,7 @@ export interface LifecycleParts extends TakingOver {
   readonly overrides: OverrideStore;
   readonly persistence: HealthPersistence;
   readonly watch: ConfigWatch;
+  readonly discovery: Discovery;
   readonly known: KnownBefore;
   /** Absent: the port is free. */
   readonly predecessor?: Predecessor;
@@ -59,10 +61,11 @@ export function logStart({ log, pool, state, listeners, served, known }: Lifecyc
 
 /** Begins to probe, and resolves when queries are answered. @throws UserError if a predecessor cannot be taken over from */
 export async function becomeReady(parts: LifecycleParts): Promise<void> {
-  const { monitor, persistence, pool, state, events, served, clock, predecessor } = parts;
+  const { monitor, discovery, persistence, pool, state, events, served, clock, predecessor } = parts;
   persistence.start();
   monitor.start();
-  const isComplete = await firstRound(monitor, clock);
+  discovery.start();
+  const isComplete = await firstRound(monitor, discovery, clock);
   if (state.isStopping) return;
   state.isReady = true;
   pool.setReady();
@@ -71,11 +74,11 @@ export async function becomeReady(parts: LifecycleParts): Promise<void> {
   events.publish({ type: "ready", isComplete, endpoints: [...served.endpoints.values()] });
 }
 
-/** Resolves with whether every target has a result, or the time for it has passed. */
-function firstRound(monitor: HealthMonitor, clock: Clock): Promise<boolean> {
+/** Resolves with whether every target has a result, and discovered endpoints an answer, or the time for it has passed. */
+function firstRound(monitor: HealthMonitor, discovery: Discovery, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const limit = clock.after(FIRST_ROUND_LIMIT_MS, () => resolve(false));
-    void monitor.firstRound.then(() => {
+    void Promise.all([monitor.firstRound, discovery.answered()]).then(() => {
       limit.cancel();
       resolve(true);
     });
@@ -84,9 +87,10 @@ function firstRound(monitor: HealthMonitor, clock: Clock): Promise<boolean> {
 
 /** Answers what is under way, closes everything, and resolves within 5 s. */
 export async function stopServer(parts: LifecycleParts): Promise<void> {
-  const { state, watch, monitor, overrides, persistence, pool, listeners, log } = parts;
+  const { state, watch, monitor, discovery, overrides, persistence, pool, listeners, log } = parts;
   state.isStopping = true;
   watch.stop();
+  await discovery.stop();
   monitor.stop();
   await overrides.stop();
   await persistence.stop();

@@ -43,6 +43,10 @@ export function historyKeeping(history: ProbeHistory): Subscriber {
     "probe-finished": ({ report: { address, result, targets } }, atMs) => {
       for (const { fqdn, target } of targets) history.add(fqdn, target, address, result, atMs);
     },
+    "targets-changed": ({ fqdn, left }) => {
+      const gone = new Set(left);
+      if (gone.size > 0) history.prune((endpoint, target) => endpoint !== fqdn || !gone.has(target));
+    },
     "zones-replaced": ({ config }) => {
       const watched = watchedAddresses(config);
       history.prune((endpoint, target, address) => watched.has(`${endpoint} ${target} ${address}`));

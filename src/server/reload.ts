@@ -3,6 +3,7 @@ import { coalesce } from "../lib/coalesce.js";
 import { formatProblem, messageOf, type Problem } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
+import type { Discovery } from "./discovery.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import { ConfigurationError, type Prepared, prepare } from "./load-zones.js";
@@ -18,6 +19,7 @@ export interface ConfigurationParts {
   readonly pool: WorkerPool;
   readonly policy: ThreadPolicy;
   readonly served: ServedEndpoints;
+  readonly discovery: Pick<Discovery, "withLearned">;
   readonly monitor: {
     configure(endpoints: Prepared["config"]["zones"][number]["endpoints"]): void;
     snapshot(): Parameters<ServedEndpoints["replaceZones"]>[1];
@@ -29,9 +31,10 @@ export interface ConfigurationParts {
  *
  * @param applyPolicy what {@link ThreadPolicy.read} gave for it
  */
-export function applyConfiguration(parts: ConfigurationParts, next: Prepared, applyPolicy: () => void): void {
-  const { monitor, served, events, state } = parts;
+export function applyConfiguration(parts: ConfigurationParts, loaded: Prepared, applyPolicy: () => void): void {
+  const { monitor, served, events, state, discovery } = parts;
   applyPolicy();
+  const next = discovery.withLearned(loaded);
   monitor.configure(next.config.zones.flatMap((zone) => zone.endpoints));
   state.config = next.config;
   served.replaceZones(next.zones, monitor.snapshot());

@@ -7,6 +7,7 @@ import { adminEvents } from "./admin-events.js";
 import { certificateWarnings } from "./certificate-warnings.js";
 import { clockSuspecting } from "./clock-suspecting.js";
 import { type ConfigWatch, configWatching } from "./config-watcher.js";
+import type { Discovery } from "./discovery.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import { eventMetrics } from "./event-metrics.js";
 import type { ServerEvents, Subscriber } from "./events.js";
@@ -28,6 +29,7 @@ export interface SubscriberParts {
   readonly eventLog: EventLog;
   readonly persistence: HealthPersistence;
   readonly watch: ConfigWatch;
+  readonly discovery: Discovery;
 }
 
 /** Subscribes every part that follows the events, in the order in which they are told. A new one is one entry more. */
@@ -43,6 +45,7 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     clock: clockSuspecting(events),
     "admin events": adminEvents(parts.eventLog),
     persistence: parts.persistence.subscriber(),
+    discovery: parts.discovery.subscriber(),
     "configuration files": configWatching(parts.watch),
   };
   for (const [name, subscriber] of Object.entries(subscribers)) events.subscribe(name, subscriber);

@@ -1,0 +1,151 @@
+import type { Position, TargetConfig } from "../config/config.js";
+import type { LearnedAddress, SeenHealth } from "./learn.js";
+import { quoted } from "./learn.js";
+import type { SourceNotice } from "./source.js";
+
+/** What an endpoint's targets are made of. */
+export interface TargetSetInput {
+  /** The targets of the file. */
+  readonly written: readonly TargetConfig[];
+  readonly learned: readonly LearnedAddress[];
+  readonly maxTargets: number;
+  /** Of the endpoint, for targets that stand in no file. */
+  readonly position: Position;
+  /** Why the endpoint's zone has no room for a target of this id; undefined = it has. */
+  conflict(id: string): string | undefined;
+  healthOf(address: string): SeenHealth | undefined;
+}
+
+/** Where the addresses of a target come from. */
+export interface Origin {
+  /** `file` of the configuration, and names of sources. At least one. */
+  readonly origins: readonly string[];
+  /** Since when no source proposes any of its addresses, milliseconds since 1970; absent = one does, or it is written. */
+  readonly goneSinceMs?: number;
+}
+
+export interface TargetSet {
+  /** Those of the file first, in their order; then by id. */
+  readonly targets: readonly TargetConfig[];
+  /** By target id. */
+  readonly origins: ReadonlyMap<string, Origin>;
+  /** Why sources want targets drained, by id. */
+  readonly drains: ReadonlyMap<string, string>;
+  readonly notices: readonly SourceNotice[];
+  /** Targets that are left out since there are too many. */
+  readonly ignored: number;
+}
+
+/** The origin of a target that is written in the configuration. */
+export const WRITTEN = "config";
+
+/**
+ * The targets that an endpoint has: those of the file, and those that were learned. Pure.
+ *
+ * What is written stands: its addresses belong to it whatever sources call them. A learned address of the same id joins it.
+ */
+export function targetSet(input: TargetSetInput): TargetSet {
+  const { written, learned, maxTargets } = input;
+  const owners = new Map(written.flatMap(({ id, addresses }) => addresses.map((address) => [address, id] as const)));
+  const fixed = new Set(written.filter(isFixed).map(({ id }) => id));
+  const drains = new Map<string, string>();
+  const groups = new Map<string, LearnedAddress[]>();
+  for (const one of learned) {
+    const owner = owners.get(one.address);
+    if (one.drain !== undefined && !drains.has(owner ?? one.id)) drains.set(owner ?? one.id, one.drain);
+    if (owner !== undefined || fixed.has(one.id)) continue;
+    const group = groups.get(one.id);
+    if (group === undefined) groups.set(one.id, [one]);
+    else group.push(one);
+  }
+  const notices: SourceNotice[] = [];
+  const targets = written.map((target) => withLearned(target, groups.get(target.id) ?? []));
+  for (const { id } of written) groups.delete(id);
+  const found = [...groups].filter(([id]) => {
+    const why = input.conflict(id);
+    if (why !== undefined) notices.push({ key: `NAME ${id}`, text: `${quoted(id)} cannot be a target: ${why}` });
+    return why === undefined;
+  });
+  const room = Math.max(0, maxTargets - written.length);
+  const taken = new Set(mostWorth(found, room, input));
+  const ignored = found.length - taken.size;
+  if (ignored > 0) notices.push(tooMany(maxTargets, ignored, written.length + found.length));
+  for (const [id, group] of [...found].sort(byId)) {
+    if (taken.has(id)) targets.push(learnedTarget(id, group, input.position));
+  }
+  const origins = new Map(targets.map(({ id }) => [id, originOf(id, written, learned, owners)]));
+  return { targets, origins, drains: new Map([...drains].filter(([id]) => origins.has(id))), notices, ignored };
+}
+
+/** Whether a target takes no learned addresses: it is switched off, or probed at another place that says nothing of them. */
+function isFixed({ disabled, probe }: TargetConfig): boolean {
+  return disabled === true || probe?.address !== undefined;
+}
+
+function withLearned(target: TargetConfig, group: readonly LearnedAddress[]): TargetConfig {
+  if (group.length === 0) return target;
+  const unproven = unprovenOf(group);
+  return {
+    ...target,
+    addresses: [...target.addresses, ...group.map(({ address }) => address)],
+    ...(unproven.length === 0 ? {} : { unproven }),
+  };
+}
+
+function learnedTarget(id: string, group: readonly LearnedAddress[], position: Position): TargetConfig {
+  const unproven = unprovenOf(group);
+  return {
+    position,
+    id,
+    addresses: group.map(({ address }) => address),
+    ...(unproven.length === 0 ? {} : { unproven }),
+  };
+}
+
+function unprovenOf(group: readonly LearnedAddress[]): string[] {
+  return group.filter(({ isProven }) => !isProven).map(({ address }) => address);
+}
+
+/** Ids of the targets to keep, if not all can be: those that serve, then those that are proposed, then the rest. */
+function mostWorth(
+  found: readonly (readonly [string, readonly LearnedAddress[]])[],
+  room: number,
+  { healthOf }: TargetSetInput,
+): string[] {
+  const rank = (group: readonly LearnedAddress[]): number => {
+    if (group.some(({ address }) => healthOf(address)?.health === "up")) return 0;
+    if (group.some(({ goneSinceMs }) => goneSinceMs === undefined)) return group.some((one) => one.isProven) ? 1 : 2;
+    return 3;
+  };
+  const ranked = found.map(([id, group]) => ({ id, rank: rank(group) }));
+  return ranked
+    .sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1))
+    .slice(0, room)
+    .map(({ id }) => id);
+}
+
+function tooMany(maxTargets: number, ignored: number, all: number): SourceNotice {
+  const text = `there are ${all} targets, but maxTargets is ${maxTargets}: ${ignored} are left out (does a selector match too much?)`;
+  return { key: `TOO_MANY ${ignored}`, text };
+}
+
+function originOf(
+  id: string,
+  written: readonly TargetConfig[],
+  learned: readonly LearnedAddress[],
+  owners: ReadonlyMap<string, string>,
+): Origin {
+  const own = learned.filter((one) => (owners.get(one.address) ?? one.id) === id);
+  const isWritten = written.some((target) => target.id === id);
+  const sources = own.flatMap((one) => (one.goneSinceMs === undefined || !isWritten ? one.sources : []));
+  const gone = own.flatMap(({ goneSinceMs }) => goneSinceMs ?? []);
+  const isGone = !isWritten && gone.length === own.length;
+  return {
+    origins: [...new Set([...(isWritten ? [WRITTEN] : []), ...sources])],
+    ...(isGone ? { goneSinceMs: Math.max(...gone) } : {}),
+  };
+}
+
+function byId([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}

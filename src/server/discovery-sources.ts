@@ -1,0 +1,15 @@
+import { FileSource } from "../discovery/file-source.js";
+import type { Clock } from "../lib/clock.js";
+import type { OpenSource } from "./discovery.js";
+
+/** Makes the source of each type. @param random 0 (included) to 1 (not included) */
+export function createOpenSource({ clock }: { readonly clock: Clock; readonly random: () => number }): OpenSource {
+  return (config) => {
+    switch (config.type) {
+      case "file":
+        return new FileSource(config, clock);
+      default:
+        throw new Error(`a source of type ${config.type} is not built yet`);
+    }
+  };
+}

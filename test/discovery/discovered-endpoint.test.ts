@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import type { EndpointConfig } from "../../src/config/config.js";
+import { DiscoveredEndpoint } from "../../src/discovery/discovered-endpoint.js";
+
+const position = { file: "zone.yaml", line: 1, column: 1 };
+
+function endpoint(...names: readonly string[]) {
+  const sources = names.map((name) => ({ type: "file" as const, name, position, path: "/t" }));
+  const config = {
+    ...{ fqdn: "api.example.com", port: 6443, position },
+    targets: [{ position, id: "cp1", addresses: ["192.0.2.11"] }],
+    discover: { sources, forgetAfterMs: 3_600_000, maxTargets: 64 },
+    // The rest of an endpoint does not concern discovery.
+  } as unknown as EndpointConfig & { readonly discover: NonNullable<EndpointConfig["discover"]> };
+  return { endpoint: config, allowSpecialAddresses: false, conflict: () => undefined };
+}
+
+const surroundings = { nowMs: 1_000, healthOf: () => undefined };
+const ids = (one: DiscoveredEndpoint) => one.update(surroundings).targets.map(({ id }) => id);
+const cp = (number: number) => ({ id: `cp${number}`, addresses: [`192.0.2.1${number}`] });
+
+describe("an endpoint whose targets are discovered", () => {
+  test("an empty set and a failure remove nothing", () => {
+    const one = new DiscoveredEndpoint(endpoint("a"), []);
+    one.proposed("a", [cp(2)], [], 1);
+    one.proposed("a", [], [], 2);
+    expect(ids(one)).toEqual(["cp1", "cp2"]);
+    expect(one.sources).toMatchObject([{ state: "empty", heardAtMs: 2, candidates: 1 }]);
+    expect(one.failed("a", { problem: "gone", needsOperator: false })).toBe(true);
+    expect(one.failed("a", { problem: "gone", needsOperator: false })).toBe(false);
+    expect(ids(one)).toEqual(["cp1", "cp2"]);
+    expect(one.proposed("a", [cp(2)], [], 3)).toBe(true);
+    expect(one.sources).toMatchObject([{ state: "ok", heardAtMs: 3 }]);
+    expect(one.sources[0]).not.toHaveProperty("failure");
+  });
+
+  test("a source that is taken out of the configuration takes its targets with it", () => {
+    const one = new DiscoveredEndpoint(endpoint("a", "b"), []);
+    one.proposed("a", [cp(2)], [], 1);
+    one.proposed("b", [cp(3)], [], 1);
+    expect(ids(one)).toEqual(["cp1", "cp2", "cp3"]);
+    one.configure(endpoint("b"));
+    expect(ids(one)).toEqual(["cp1", "cp3"]);
+  });
+
+  test("a source that begins anew loses nothing before it speaks", () => {
+    const one = new DiscoveredEndpoint(endpoint("a"), []);
+    one.proposed("a", [cp(2)], [], 1);
+    one.update(surroundings);
+    one.forget("a");
+    expect(ids(one)).toEqual(["cp1", "cp2"]);
+    expect(one.confirmed("a", 5)).toBe(false);
+  });
+
+  test("a notice is news once, and again after it was gone", () => {
+    const one = new DiscoveredEndpoint(endpoint("a"), []);
+    const notice = { key: "K", text: "odd" };
+    const news = () => one.update(surroundings).news.map(({ text }) => text);
+    one.proposed("a", [cp(2)], [notice], 1);
+    expect([news(), news()]).toEqual([["odd"], []]);
+    one.proposed("a", [cp(2)], [], 2);
+    expect(news()).toEqual([]);
+    one.proposed("a", [cp(2)], [notice], 3);
+    expect(news()).toEqual(["odd"]);
+  });
+});
