@@ -1,5 +1,5 @@
 /** The program and its dependencies as a few files, by esbuild. */
-import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { manifest, put, root } from "./paths.mjs";
@@ -50,6 +50,7 @@ export async function bundle(folder) {
   // It is always started by the package's own Node.js.
   const main = join(folder, "dist/main.js");
   put(main, readFileSync(main, "utf8").replace(/^#!.*\n/, ""));
+  chmodSync(main, 0o644);
   // Loaded by `require` on terminals only.
   const pretty = await build({
     ...common,

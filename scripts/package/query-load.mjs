@@ -2,12 +2,13 @@
  * Asks a server 2,000 times a second over UDP until SIGTERM, and counts the questions without an answer.
  *
  *     node query-load.mjs ADDRESS PORT NAME
+ *     node query-load.mjs ADDRESS PORT NAME --first      returns with the first answer; exit code 1 after 10 s without
  *
  * A question is lost if nothing came 2 s after the last was sent. Exit code 1 if any is lost.
  */
 import { createSocket } from "node:dgram";
 
-const [address, port, name] = process.argv.slice(2);
+const [address, port, name, isFirst] = process.argv.slice(2);
 const PER_TICK = 20;
 const TICK_MS = 10;
 
@@ -25,6 +26,7 @@ const sockets = Array.from({ length: 16 }, () => createSocket("udp4"));
 for (const socket of sockets) {
   socket.on("message", (reply) => {
     if (open.delete(reply.readUInt16BE(0)) && (reply[3] & 15) === 0 && reply.readUInt16BE(6) > 0) answered += 1;
+    if (isFirst && answered > 0) process.exit();
   });
   socket.on("error", () => {});
 }
@@ -36,6 +38,8 @@ const timer = setInterval(() => {
     sent += 1;
   }
 }, TICK_MS);
+
+if (isFirst) setTimeout(() => process.exit(1), 10_000);
 
 process.once("SIGTERM", () => {
   clearInterval(timer);

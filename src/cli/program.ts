@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   doctor: async () => (await import("./doctor.js")).addDoctor,
   delegation: async () => (await import("./delegation.js")).addDelegation,
   kubeadm: async () => (await import("./kubeadm.js")).addKubeadm,
+  export: async () => (await import("./export.js")).addExport,
   completion: async () => (await import("./completion.js")).addCompletion,
   man: async () => (await import("./completion.js")).addMan,
 };

@@ -4,15 +4,13 @@ import { type Status, statusSchema, targetDetailSchema } from "../admin/schemas.
 import type { AdminClient } from "../client/admin.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { type AdminOptions, askAdmin, openAdmin, targetPath, withAdminOptions } from "./admin.js";
+import { nextChange } from "./admin-changes.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, type Output, paletteOf, writeError, writeJson } from "./output.js";
 import { statusTable, targetTable } from "./status-table.js";
 
 /** Milliseconds between two looks without an event, so that ages and last results are right. */
 const LOOK_EVERY_MS = 1_000;
-
-/** Milliseconds that a burst of events gets to become one picture. */
-const SETTLE_MS = 100;
 
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
 const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
@@ -95,7 +93,11 @@ async function watch(client: AdminClient, endpoint: string | undefined, options:
     let trouble = "";
     while (!ending.signal.aborted) {
       if (isScreen || trouble === "") draw(status, trouble, options, output);
-      if (trouble === "") await nextChange(client, status.lastEventId, ending.signal, isScreen);
+      if (trouble === "")
+        await nextChange(client, status.lastEventId, {
+          ended: ending.signal,
+          ...(isScreen ? { atMostMs: LOOK_EVERY_MS } : {}),
+        });
       if (ending.signal.aborted) break;
       try {
         status = await fetchStatus(client, endpoint);
@@ -127,21 +129,4 @@ function draw(status: Status, trouble: string, options: StatusOptions, output: O
   // Drawn over what was there, which does not flicker; what does not fit would scroll.
   const fitting = lines.slice(0, (output.rows ?? 24) - 1).map((line) => `${line}\x1b[K`);
   output.write(`\x1b[H${fitting.join("\r\n")}\x1b[J`);
-}
-
-/** Resolves at the next event, or on a screen after a second. */
-async function nextChange(client: AdminClient, since: string, ended: AbortSignal, isScreen: boolean): Promise<void> {
-  const limits = isScreen ? [ended, AbortSignal.timeout(LOOK_EVERY_MS)] : [ended];
-  const signal = AbortSignal.any(limits);
-  try {
-    for await (const _ of client.events(signal, since)) {
-      await pause(SETTLE_MS, undefined, { signal: ended });
-      return;
-    }
-  } catch {
-    // What is wrong is told by the look at the status that follows.
-  }
-  if (signal.aborted) return;
-  // The server ended the stream: it stops, or starts anew.
-  await pause(LOOK_EVERY_MS, undefined, { signal: ended }).catch(() => {});
 }

@@ -121,9 +121,12 @@ function fingerprintOf({ addresses, status = [] }: EndpointAnswers): string {
   return print;
 }
 
-/** Priority 0, weight 0, port and target (RFC 2782). */
+/**
+ * Priority 0, weight 1, port and target (RFC 2782). Equal weights mean the same whatever they are, but HAProxy sends nothing to a
+ * server with weight 0.
+ */
 function serviceRdata(port: number, target: Name): Uint8Array {
-  return Uint8Array.from([0, 0, 0, 0, port >>> 8, port & 0xff, ...nameOctets(target)]);
+  return Uint8Array.from([0, 0, 0, 1, port >>> 8, port & 0xff, ...nameOctets(target)]);
 }
 
 /** One TXT record of these strings (RFC 1035 §3.3.14). */

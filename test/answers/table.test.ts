@@ -30,7 +30,7 @@ describe("an update", () => {
     expect(addresses(served, "x.w")).toEqual(["192.0.2.12", "api.k8s.example.test.", "www.k8s.example.test."]);
     expect(addresses(served, "cp2.api")).toEqual(["192.0.2.12"]);
     expect(addresses(served, "cp1.api")).toEqual([]);
-    expect(addresses(served, "_https._tcp.api", "SRV")).toEqual(["0 0 6443 cp2.api.k8s.example.test."]);
+    expect(addresses(served, "_https._tcp.api", "SRV")).toEqual(["0 1 6443 cp2.api.k8s.example.test."]);
     expect(addresses(served, "other")).toEqual(["192.0.2.99"]);
     expect(serial()).toBe("1700000001");
   });
@@ -81,8 +81,8 @@ describe("a target set that changes", () => {
     expect(rcode(served, "cp1.api")).toBe("NXDOMAIN");
     expect(rcode(served, "x.cp4.api")).toBe("NXDOMAIN");
     expect(addresses(served, "_https._tcp.api", "SRV")).toEqual([
-      "0 0 6443 cp3.api.k8s.example.test.",
-      "0 0 6443 cp4.api.k8s.example.test.",
+      "0 1 6443 cp3.api.k8s.example.test.",
+      "0 1 6443 cp4.api.k8s.example.test.",
     ]);
     served.setTargets("api", { cp1: THREE.cp1 });
     expect(rcode(served, "late")).toBe("NXDOMAIN");

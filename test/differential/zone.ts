@@ -103,7 +103,7 @@ export function masterFile(serial = SERIAL): string {
         const type = address.includes(":") ? "AAAA" : "A";
         return [`${endpoint} 5 IN ${type} ${address}`, `${target}.${endpoint} 5 IN ${type} ${address}`];
       }),
-      `_https._tcp.${endpoint} 5 IN SRV 0 0 6443 ${target}.${endpoint}`,
+      `_https._tcp.${endpoint} 5 IN SRV 0 1 6443 ${target}.${endpoint}`,
     ]),
   );
   return `$ORIGIN ${ZONE_NAME}.

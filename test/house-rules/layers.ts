@@ -18,6 +18,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   admin: 5,
   server: 6,
   doctor: 6,
+  export: 6,
   "app.ts": 7,
   demo: 7,
   cli: 8,

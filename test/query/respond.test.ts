@@ -48,7 +48,7 @@ const ANSWERS = [
     ask: "_https._tcp.api SRV",
     is: "NOERROR AA",
     sections: [
-      "_https._tcp.api SRV 0 0 6443 cp1.api; _https._tcp.api SRV 0 0 6443 cp2.api; _https._tcp.api SRV 0 0 6443 cp3.api",
+      "_https._tcp.api SRV 0 1 6443 cp1.api; _https._tcp.api SRV 0 1 6443 cp2.api; _https._tcp.api SRV 0 1 6443 cp3.api",
       "",
       "cp1.api A 192.0.2.11; cp2.api A 192.0.2.12; cp3.api A 192.0.2.13; cp3.api AAAA 2001:db8::13",
     ].join(" | "),

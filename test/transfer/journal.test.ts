@@ -25,7 +25,7 @@ describe("the difference to an old state", () => {
       "api.k8s.example.test. 5 AAAA 2001:db8::13",
       "cp3.api.k8s.example.test. 5 A 192.0.2.13",
       "cp3.api.k8s.example.test. 5 AAAA 2001:db8::13",
-      "_https._tcp.api.k8s.example.test. 5 SRV 0 0 6443 cp3.api.k8s.example.test.",
+      "_https._tcp.api.k8s.example.test. 5 SRV 0 1 6443 cp3.api.k8s.example.test.",
     ]);
     expect(difference?.added).toEqual([]);
     expect(line(difference?.soaBefore ?? presentSoa(live))).toContain(` ${serial} `);
