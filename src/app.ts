@@ -74,7 +74,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   logProblems(log, first.warnings);
   const startedMs = clock.wallMs();
   const lastReload = { atMs: startedMs, ok: true };
-  const state: ServerState = { startedMs, started: config, config, isReady: false, isStopping: false, lastReload };
+  const beginning = { isReady: false, isStopping: false, listensLater: true };
+  const state: ServerState = { startedMs, started: config, config, ...beginning, lastReload };
 
   // Its threads keep the process alive, which no timer does.
   const tables = new CompiledZones();

@@ -103,14 +103,20 @@ export function positionsOf(document: Document.Parsed, counter: LineCounter, tex
 
   /** Columns that YAML took off every line of a literal block that starts after line `header`. */
   function literalIndent(node: Node & { value: unknown }, header: number): number {
-    const lines = String(node.value).split("\n");
-    const index = lines.findIndex((content) => content !== "");
+    // Asked for each record: what is done here must not grow with the block. Before its first line stand empty ones only.
+    const content = String(node.value);
+    const index = content.search(/[^\n]/);
     const start = index < 0 ? undefined : counter.lineStarts[header + index];
     if (start === undefined) return 0;
-    const end = text.indexOf("\n", start);
-    const source = text.slice(start, end < 0 ? undefined : end).replace(/\r$/, "");
-    return Math.max(0, source.length - (lines[index]?.length ?? 0));
+    const source = lineFrom(text, start).replace(/\r$/, "");
+    return Math.max(0, source.length - lineFrom(content, index).length);
   }
+}
+
+/** From an offset to the end of its line. */
+function lineFrom(text: string, start: number): string {
+  const end = text.indexOf("\n", start);
+  return text.slice(start, end < 0 ? undefined : end);
 }
 
 function stepInto(container: Node | undefined, part: string | number): Step | undefined {

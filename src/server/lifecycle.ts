@@ -8,7 +8,7 @@ import type { Discovery } from "./discovery.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { HealthPersistence, KnownBefore } from "./persistence.js";
-import { type Predecessor, type TakingOver, takeOver } from "./takeover.js";
+import { listenAsConfigured, type Predecessor, type TakingOver, takeOver } from "./takeover.js";
 
 /** Milliseconds until queries are answered even if some target has no result yet. */
 const FIRST_ROUND_LIMIT_MS = 3_000;
@@ -32,9 +32,9 @@ export interface LifecycleParts extends TakingOver {
 
 /** Opens what can be opened before queries are answered. @throws UserError */
 export async function openSockets({ pool, state, listeners, predecessor }: LifecycleParts): Promise<void> {
-  const { listen, freebind, admin } = state.config;
+  const { admin } = state.config;
   // Queries for inherited sockets wait there, and are better answered a little late than met with silence.
-  if (predecessor === undefined && !pool.hasInherited) await pool.listen(listen, { freeBind: freebind });
+  if (predecessor === undefined && !pool.hasInherited) await listenAsConfigured({ pool, state });
   // A predecessor has the admin listeners still.
   if (predecessor === undefined) await listeners.open(admin);
 }
@@ -70,7 +70,8 @@ export async function becomeReady(parts: LifecycleParts): Promise<void> {
   state.isReady = true;
   pool.setReady();
   if (predecessor !== undefined) await takeOver(parts, predecessor);
-  else if (pool.hasInherited) await pool.listen(state.config.listen, { freeBind: state.config.freebind });
+  else if (pool.hasInherited) await listenAsConfigured(parts);
+  if (state.isStopping) return;
   events.publish({ type: "ready", isComplete, endpoints: [...served.endpoints.values()] });
 }
 

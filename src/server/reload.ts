@@ -66,7 +66,7 @@ async function takeConfiguration(file: string, parts: ConfigurationParts): Promi
   const next = prepare(file);
   // What can fail comes first.
   const applyPolicy = policy.read(next.config);
-  await pool.listen(next.config.listen, { freeBind: next.config.freebind });
+  if (!state.listensLater) await pool.listen(next.config.listen, { freeBind: next.config.freebind });
   if (state.isStopping) return ["the server is stopping"];
   applyConfiguration(parts, next, applyPolicy);
   state.lastReload = { atMs: parts.clock.wallMs(), ok: true };

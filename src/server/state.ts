@@ -10,7 +10,10 @@ export interface ServerState {
   config: Config;
   /** Whether queries are answered. */
   isReady: boolean;
+  /** Whether the server ends or leaves its port to a successor: nothing new is begun. */
   isStopping: boolean;
+  /** Whether a start has yet to open the sockets for DNS: a reload leaves that to it. */
+  listensLater: boolean;
   /** When a configuration was last read, wall clock, milliseconds since 1970, and whether it was taken. */
   lastReload: { readonly atMs: number; readonly ok: boolean };
 }

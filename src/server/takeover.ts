@@ -1,3 +1,4 @@
+import type { Config } from "../config/config.js";
 import type { OverrideEntry, OverrideStore } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";
@@ -39,19 +40,37 @@ export interface TakingOver extends TakeoverParts {
   readonly savedOverrides?: () => Promise<readonly OverrideEntry[] | undefined>;
 }
 
+/**
+ * Opens the sockets for DNS, which are a reload's business from then on; one that was taken meanwhile counts.
+ *
+ * @throws UserError
+ */
+export async function listenAsConfigured(
+  { pool, state }: Pick<TakeoverParts, "pool" | "state">,
+  settings: { readonly isShared?: boolean } = {},
+): Promise<void> {
+  let config: Config;
+  do {
+    config = state.config;
+    await pool.listen(config.listen, { ...settings, freeBind: config.freebind });
+  } while (config !== state.config);
+  state.listensLater = false;
+}
+
 /** Listens beside a server that then leaves, and opens the admin listeners when that has closed its own. */
 export async function takeOver(
   { pool, state, log, overrides, savedOverrides, listeners }: TakingOver,
   predecessor: Predecessor,
 ): Promise<void> {
-  const { listen, freebind, admin } = state.config;
-  await pool.listen(listen, { isShared: true, freeBind: freebind });
-  pool.settle((await predecessor.leave(pool.threads)) ?? pool.threads);
+  await listenAsConfigured({ pool, state }, { isShared: true });
+  const predecessors = await predecessor.leave(pool.threads);
+  if (state.isStopping) return;
+  pool.settle(predecessors ?? pool.threads);
   // The predecessor obeyed its operators until now.
   const saved = await savedOverrides?.();
   if (saved !== undefined) await overrides.adopt(saved);
   // From here on nobody else answers: whatever is wrong with the admin listeners must not end this process.
-  await listeners.openPatiently(admin, PREDECESSOR_CLOSES_MS);
+  await listeners.openPatiently(state.config.admin, PREDECESSOR_CLOSES_MS);
   log.info({ listen: pool.addresses.map(formatAddress) }, "took the port over");
 }
 
@@ -77,7 +96,8 @@ export class Leaving {
    * @returns the threads there were
    */
   async leave(successors: number, graceMs: number): Promise<number> {
-    const { log, pool, clock } = this.#parts;
+    const { log, pool, clock, state } = this.#parts;
+    state.isStopping = true;
     log.info({ successors }, "leaving the port to a successor");
     await pool.leave(successors, graceMs);
     // Behind the reply to whoever asked.

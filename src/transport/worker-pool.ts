@@ -69,7 +69,8 @@ export class WorkerPool {
   private numbering: readonly number[];
   private isReady = false;
   private isStale = false;
-  private hasLeft = false;
+  /** Settles when every address has been left to a successor; absent before that is asked for. */
+  private leaving: Promise<void> | undefined;
   private policy: ThreadPolicySettings | undefined;
 
   constructor(private readonly options: WorkerPoolOptions) {
@@ -178,7 +179,12 @@ export class WorkerPool {
    * @param successors UDP threads, that is sockets for each address, of the successor
    * @param graceMs milliseconds until open connections are cut
    */
-  async leave(successors: number, graceMs: number): Promise<void> {
+  leave(successors: number, graceMs: number): Promise<void> {
+    this.leaving ??= this.depart(successors, graceMs);
+    return this.leaving;
+  }
+
+  private async depart(successors: number, graceMs: number): Promise<void> {
     for (const thread of this.allThreads()) thread.expectEnd();
     const tcpEnded = this.tcpThread.end(graceMs);
     await departUdp({
@@ -195,12 +201,12 @@ export class WorkerPool {
     await tcpEnded;
     this.closeAlarms();
     this.bound = new Map();
-    this.hasLeft = true;
   }
 
   /** Answers what is under way and closes everything. @param graceMs milliseconds until open connections are cut */
   async stop(graceMs: number): Promise<void> {
-    if (this.hasLeft) return;
+    // What is under way there closes the same sockets; whether it worked, whoever asked for it has been told.
+    if (this.leaving !== undefined) return await this.leaving.catch(() => {});
     await Promise.all(this.allThreads().map((thread) => thread.end(graceMs)));
     this.closeAlarms();
     closeSockets(this.bound.values());
