@@ -10,6 +10,8 @@ import {
   REFUSED_HOLD_MS,
   RETURN_HOLD_MS,
   type TargetSight,
+  WATCH_EVERY_MS,
+  WATCH_ROUNDS,
 } from "./narrowing.js";
 
 /** Most targets of an endpoint that are probed at once because one of them changed. */
@@ -45,6 +47,8 @@ interface Hold {
 export class NarrowingGuard {
   readonly #options: NarrowingGuardOptions;
   readonly #holds = new Map<string, Hold>();
+  /** Endpoints of which a target has changed of late, with the timer of the next asking. */
+  readonly #watches = new Map<string, Timer>();
 
   constructor(options: NarrowingGuardOptions) {
     this.#options = options;
@@ -76,19 +80,35 @@ export class NarrowingGuard {
     return decision;
   }
 
-  /** Probes the others when one target has gone down, so that a cause that they share is seen early. */
-  askOthers(fqdn: string): void {
+  /**
+   * Probes the targets of an endpoint now and several times soon, since one of them has changed: others may share its
+   * cause.
+   */
+  watch(fqdn: string): void {
+    this.#watches.get(fqdn)?.cancel();
+    this.#askRepeatedly(fqdn, WATCH_ROUNDS);
+  }
+
+  #askRepeatedly(fqdn: string, rounds: number): void {
+    this.#watches.delete(fqdn);
+    if (rounds === 0) return;
     this.#askAll(this.#options.targetsOf(fqdn), ASK_EVERY_MS);
+    this.#watches.set(
+      fqdn,
+      this.#options.clock.after(WATCH_EVERY_MS, () => this.#askRepeatedly(fqdn, rounds - 1)),
+    );
   }
 
   /** Forgets an endpoint. */
   drop(fqdn: string): void {
     this.#holds.get(fqdn)?.timer.cancel();
     this.#holds.delete(fqdn);
+    this.#watches.get(fqdn)?.cancel();
+    this.#watches.delete(fqdn);
   }
 
   stop(): void {
-    for (const fqdn of [...this.#holds.keys()]) this.drop(fqdn);
+    for (const fqdn of [...this.#holds.keys(), ...this.#watches.keys()]) this.drop(fqdn);
   }
 
   #askAll(targets: readonly GuardedTarget[], notWithinMs: number): void {

@@ -12,10 +12,10 @@ export const ASK_EVERY_MS = 200;
 export const REFUSED_HOLD_MS = 100;
 
 /**
- * Time for which those that would remain must pass if they are less than half, milliseconds: apiservers that share an
- * etcd turn not-ready within a second of each other.
+ * Time for which those that would remain must pass if they are less than half, milliseconds: apiservers that share an etcd
+ * turn not-ready within a second of each other, and are back within two.
  */
-export const SETTLE_MS = 1_500;
+export const SETTLE_MS = 2_500;
 
 /**
  * Longest time for which those that leave are answered on while those that would remain have no clear result, or others
@@ -25,6 +25,15 @@ export const NARROWING_HOLD_MS = 6_000;
 
 /** Longest time for which the first that return wait for the others, milliseconds. */
 export const RETURN_HOLD_MS = 5_000;
+
+/** Pause between two probes of the targets of an endpoint of which one has changed, milliseconds. */
+export const WATCH_EVERY_MS = 500;
+
+/**
+ * How often they are probed so: for 2 s in all, since apiservers notice within two seconds of each other that a cause that
+ * they share is there, or over.
+ */
+export const WATCH_ROUNDS = 4;
 
 /** One target that is neither excluded by an operator nor disabled. */
 export interface TargetSight {

@@ -40,7 +40,7 @@ export class Publisher {
     // Back to what readers see: for them nothing has happened.
     if (address.view.health === unpublished.change.to) delete address.unpublished;
     else address.unpublished = unpublished;
-    if (unpublished.change.from === "up") this.#guard.askOthers(address.view.fqdn);
+    if (unpublished.change.from !== "unknown") this.#guard.watch(address.view.fqdn);
   }
 
   /** Shows readers what has changed in these endpoints, as far as the guard allows. */

@@ -17,7 +17,10 @@ export interface Measures {
   readonly falseIsolations: number;
   /** The servers answered with different targets. */
   readonly disagreementMs: number;
+  /** Longest time without a break for which one and the same target was answered by one server only. */
   readonly longestDisagreementMs: number;
+  /** Servers that did not answer with every target at the end, when all had been well for a while. */
+  readonly lackingAtEnd: number;
 }
 
 export function measure(world: World, logs: readonly ServerLog[]): Measures {
@@ -28,6 +31,7 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
     .sort((a, b) => a - b);
   const narrow = logs.map(() => new Stretch());
   const disagreement = new Stretch();
+  const byTarget = world.targets.map(() => new Stretch());
   let deadMs = 0;
   let missingMs = 0;
   for (const [index, fromMs] of moments.slice(0, -1).entries()) {
@@ -41,6 +45,9 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
       narrow[server]?.add(seen.isNarrow, lengthMs);
     }
     disagreement.add(new Set(answers).size > 1, lengthMs);
+    for (const [target, stretch] of byTarget.entries()) {
+      stretch.add(new Set(answers.map((answered) => answered & (1 << target))).size > 1, lengthMs);
+    }
   }
   return {
     deadMs,
@@ -49,7 +56,8 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
     longestNarrowMs: Math.max(...narrow.map(({ longestMs }) => longestMs)),
     falseIsolations: logs.reduce((sum, log, server) => sum + falseIsolations(world, log, server), 0),
     disagreementMs: disagreement.sumMs,
-    longestDisagreementMs: disagreement.longestMs,
+    lackingAtEnd: logs.filter((log) => answerAt(log, world.endMs) !== 2 ** world.targets.length - 1).length,
+    longestDisagreementMs: Math.max(...byTarget.map(({ longestMs }) => longestMs)),
   };
 }
 
