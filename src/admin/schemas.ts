@@ -57,7 +57,15 @@ export const addressSchema = z
 
 /** One target of an endpoint. */
 export const targetSchema = z
-  .object({ id: z.string(), override: overrideSchema.optional(), addresses: z.array(addressSchema) })
+  .object({
+    id: z.string(),
+    disabled: z
+      .literal(true)
+      .optional()
+      .meta({ description: "Present if the configuration disables it: it is neither probed nor answered." }),
+    override: overrideSchema.optional(),
+    addresses: z.array(addressSchema),
+  })
   .meta({ id: "Target", description: "One apiserver behind an endpoint." });
 
 /** One endpoint. */

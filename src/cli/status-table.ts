@@ -48,19 +48,19 @@ export function statusTable(status: Status, { palette, width }: TableOptions): s
 
 function addressCells(
   { address, health, answered, sinceMs, last, held }: TargetView["addresses"][number],
-  { override }: TargetView,
+  { override, disabled }: TargetView,
   nowMs: number,
   palette: Palette,
 ): Cell[] {
   const paint = { up: palette.good, down: palette.bad, unknown: palette.warn }[health];
   return [
     [address],
-    [health, paint],
+    disabled === true ? ["disabled", palette.soft] : [health, paint],
     [formatAge(nowMs - sinceMs), palette.soft],
     answered ? ["yes"] : ["no", palette.soft],
     operatorCell(override, held, nowMs, palette),
     [plain(operatorOf(override))],
-    [plain(last?.reason ?? "no result yet")],
+    [plain(last?.reason ?? (disabled === true ? "not probed" : "no result yet"))],
   ];
 }
 
@@ -108,7 +108,8 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
     lines.push(`! the reload at ${formatTime(status.lastReload.atMs)} was refused: the configuration before it holds`);
   }
   for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
-  for (const { endpoint, mode, upTargets, minHealthy, answers, targets } of endpoints) {
+  for (const { endpoint, mode, upTargets, minHealthy, answers, targets: all } of endpoints) {
+    const targets = all.filter(({ disabled }) => disabled !== true);
     const drained = targets.filter(({ override }) => override?.kind === "drained").length;
     const besides = drained === 0 ? "" : `, ${drained} drained`;
     if (mode === "healthy") {
@@ -180,7 +181,8 @@ export function targetTable(detail: TargetDetail, { palette }: TableOptions): st
   }
   for (const { address, health, sinceMs, answered } of target.addresses) {
     const paint = { up: palette.good, down: palette.bad, unknown: palette.warn }[health];
-    const state = `${paint(health)} for ${formatAge(nowMs - sinceMs)}, ${answered ? "answered" : "not answered"}`;
+    const word = target.disabled === true ? palette.soft("disabled") : paint(health);
+    const state = `${word} for ${formatAge(nowMs - sinceMs)}, ${answered ? "answered" : "not answered"}`;
     lines.push("", `${address}  ${state}`);
     for (const result of history.find((one) => one.address === address)?.results ?? []) {
       const colour = result.class === "ok" ? palette.good : palette.bad;

@@ -21,10 +21,11 @@ export function metricsSource(
   };
 }
 
-/** Every address of every target as the gauges show it. */
+/** Every address of every target as the gauges show it, but of disabled ones, which are to be neither up nor answered. */
 function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): Generator<TargetRow> {
   for (const [fqdn, served] of endpoints) {
-    for (const { id, addresses, override } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
+    for (const { id, addresses, override, disabled } of snapshot.endpoints.get(fqdn)?.targets ?? []) {
+      if (disabled === true) continue;
       for (const { address, health, last } of addresses) {
         yield {
           ...labelsOf(served, id, address),
@@ -45,6 +46,6 @@ function describeEndpoints({ endpoints }: ServedEndpoints): ReturnType<MetricsSo
     endpoint: config.name,
     answerableTargets: new Set(answerable.addresses.map(({ target }) => target)).size,
     isFailOpen: answerable.mode === "fail-open",
-    targets: config.targets.length,
+    targets: config.targets.filter(({ disabled }) => disabled !== true).length,
   }));
 }

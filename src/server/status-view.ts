@@ -29,9 +29,11 @@ function endpointView(endpoint: ServedEndpoint, targets: readonly TargetHealth[]
 }
 
 /** A target as the admin API shows it. */
-export function targetView({ answerable }: ServedEndpoint, { id, override, addresses }: TargetHealth): TargetView {
+export function targetView({ answerable }: ServedEndpoint, target: TargetHealth): TargetView {
+  const { id, disabled, override, addresses } = target;
   return {
     id,
+    ...(disabled === true ? { disabled } : {}),
     ...(override === undefined ? {} : { override: overrideView(override) }),
     addresses: addresses.map(
       ({ address, health, sinceMs, last, held }): AddressView => ({

@@ -101,6 +101,16 @@ describe("the table of livezone status", () => {
     );
   });
 
+  test("shows a disabled target as such, and does not count it", () => {
+    const status = statusWith();
+    const [first, second, third] = status.zones[0]?.endpoints[0]?.targets ?? [];
+    const targets = [{ ...first, addresses: first?.addresses.slice(0, 1) }, second, { ...third, disabled: true }];
+    const endpoints = [{ ...status.zones[0]?.endpoints[0], upTargets: 1, targets }];
+    const text = statusTable({ ...status, zones: [{ ...status.zones[0], endpoints }] } as Status, { palette });
+    expect(text).toMatch(/cp3 +192\.0\.2\.13 +disabled +3 d +no +-/);
+    expect(text).not.toMatch(/^!/m);
+  });
+
   test("leaves out what repeats, and cuts, on a terminal", () => {
     const lines = statusTable(statusWith(), { palette, width: 112 }).split("\n").slice(4, 8);
     expect(lines[1]).toMatch(/^ {21} {8}2001:db8::11/);

@@ -9,8 +9,13 @@ import { waitUntil } from "../support/wait.js";
 
 const ZONE = "k8s.example.com";
 
-/** As it comes, and with what makes it forget sooner that a server was silent. */
-const SETTINGS = [[], ["infra-host-ttl: 1"]] as const;
+/** As it comes, with what makes it forget sooner that a server was silent, and with what has it go on trying. */
+const SETTINGS = [
+  { maxRtt: 1_000, lines: [] },
+  { maxRtt: 1_000, lines: ["infra-host-ttl: 1"] },
+  // It goes on trying, one question at a time, once it waits 12 s for a server.
+  { maxRtt: 12_000, lines: ["infra-keep-probing: yes"] },
+] as const;
 
 describeWith(["unbound", "unbound-control"], "Unbound, when a nameserver has been silent for long and is back", () => {
   const cleanup = afterAllTests();
@@ -32,9 +37,9 @@ describeWith(["unbound", "unbound-control"], "Unbound, when a nameserver has bee
       cleanup,
     });
     const stubZones = [{ name: ZONE, servers: [{ address: "127.0.0.1", port }] }];
-    for (const lines of SETTINGS) {
+    for (const { maxRtt, lines } of SETTINGS) {
       // 120 s as it comes: the longest that is waited for a server, which is given up when that has been in vain.
-      const serverLines = ["infra-cache-max-rtt: 1000", ...lines];
+      const serverLines = [`infra-cache-max-rtt: ${maxRtt}`, ...lines];
       unbounds.push(await startUnbound({ stubZones, serverLines, cleanup }));
     }
     for (const unbound of unbounds) await waitUntil(async () => (await resolves(unbound, "a.w")) === "NOERROR");
@@ -42,30 +47,32 @@ describeWith(["unbound", "unbound-control"], "Unbound, when a nameserver has bee
     cleanup(() => process.kill(livezone.pid, "SIGCONT"));
     let asked = 0;
     await Promise.all(
-      unbounds.map((unbound) =>
+      unbounds.map((unbound, index) =>
         waitUntil(
           async () => {
             asked += 1;
             await resolves(unbound, `n${asked}.w`).catch(() => "");
             const infra = await unbound.control("dump_infra");
-            return /rto (\d+)/.exec(infra)?.[1] === "1000";
+            return /rto (\d+)/.exec(infra)?.[1] === String(SETTINGS[index]?.maxRtt);
           },
-          { timeoutMs: 40_000 },
+          { timeoutMs: 60_000, everyMs: 100 },
         ),
       ),
     );
     process.kill(livezone.pid, "SIGCONT");
-  }, 60_000);
+  }, 90_000);
 
-  test("infra-host-ttl: 1 makes it ask again at once; as it comes, it does not for up to 15 minutes", async () => {
-    const [asItComes, short] = unbounds as [RunningUnbound, RunningUnbound];
+  const title = "both settings make it ask again soon; as it comes, it does not for up to 15 minutes";
+  test(title, { timeout: 60_000 }, async () => {
+    const [asItComes, short, keeping] = unbounds as [RunningUnbound, RunningUnbound, RunningUnbound];
     let asked = 0;
     const name = () => {
       asked += 1;
       return `back${asked}.w`;
     };
     await waitUntil(async () => (await resolves(short, name())) === "NOERROR");
-    // The other one has had the same time.
+    await waitUntil(async () => (await resolves(keeping, name())) === "NOERROR", { timeoutMs: 20_000, everyMs: 100 });
+    // The first one has had the same time.
     expect(await resolves(asItComes, name())).toBe("SERVFAIL");
     expect(await asItComes.control("dump_infra")).toContain(`${ZONE}. `);
   });

@@ -41,3 +41,10 @@ test("an endpoint that the monitor does not know has no rows of targets", () => 
   const source = metricsSource(POOL, served, { snapshot: () => snapshotOf({}), isolated: false });
   expect([...source.targets()]).toEqual([]);
 });
+
+test("a disabled target is no target that could be down", () => {
+  const snapshot = snapshotOf({ [FQDN]: TARGETS }, { down: ["cp1"], disabled: ["cp1"] });
+  const { served } = serveEndpoints([{ endpoints: { api: TARGETS } }], snapshot);
+  const source = metricsSource(POOL, served, { snapshot: () => snapshot, isolated: false });
+  expect([...source.targets()].map(({ target }) => target)).toEqual(["cp2", "cp2", "cp3"]);
+});

@@ -13,16 +13,19 @@ export interface HealthSketch {
   readonly overrides?: Readonly<Record<string, Override>>;
   /** Addresses of these targets are kept down since they flap. */
   readonly held?: Readonly<Record<string, NonNullable<AddressHealth["held"]>>>;
+  /** Targets that the configuration disables. */
+  readonly disabled?: readonly string[];
   readonly last?: Readonly<Record<string, ProbeResult>>;
 }
 
 /** A picture of health, by the fqdn of endpoints. Every address has been as it is since 0. */
 export function snapshotOf(endpoints: Readonly<Record<string, Targets>>, sketch: HealthSketch = {}): Snapshot {
-  const { down = [], overrides = {}, held = {}, last = {} } = sketch;
+  const { down = [], overrides = {}, held = {}, last = {}, disabled = [] } = sketch;
   const health = Object.entries(endpoints).map(([fqdn, targets]) => ({
     fqdn,
     targets: Object.entries(targets).map(([id, addresses]) => ({
       id,
+      ...(disabled.includes(id) && { disabled: true as const }),
       ...(overrides[id] && { override: overrides[id] }),
       addresses: addresses.map((address) => ({
         address,

@@ -62,3 +62,13 @@ test("an override is shown without what was not said, and without what only the 
   const entry = { kind: "drained", origin: "kubernetes", setAtMs: 3, endpoint: "api.one.test", target: "cp1" } as const;
   expect(overrideView(entry)).toEqual({ kind: "drained", origin: "kubernetes", setAtMs: 3 });
 });
+
+test("a disabled target is shown as such", () => {
+  const snapshot = snapshotOf(HEALTH, { disabled: ["cp2"] });
+  const { served } = serveEndpoints(SKETCHES, snapshot);
+  const targets = zoneViews(served, snapshot)[0]?.endpoints[0]?.targets;
+  expect(targets?.map(({ id, disabled }) => [id, disabled])).toEqual([
+    ["cp1", undefined],
+    ["cp2", true],
+  ]);
+});
