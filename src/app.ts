@@ -3,7 +3,6 @@ import { CompiledZones } from "./answers/compiled-zones.js";
 import type { Answerable } from "./health/answerable.js";
 import type { Snapshot } from "./health/health.js";
 import { type Clock, systemClock } from "./lib/clock.js";
-import { messageOf } from "./lib/errors.js";
 import type { SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
 import { buildAdminParts } from "./server/admin-parts.js";
@@ -23,8 +22,8 @@ import { readSavedState } from "./server/saved-state.js";
 import type { ServerState } from "./server/state.js";
 import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
+import { buildTransferParts } from "./server/transfers.js";
 import { zoneEvents } from "./server/zone-events.js";
-import { TransferService } from "./transfer/service.js";
 import { WorkerPool } from "./transport/worker-pool.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
@@ -80,11 +79,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   // Its threads keep the process alive, which no timer does.
   const tables = new CompiledZones();
   const events = new ServerEvents(clock, log);
-  const transfers = new TransferService({
-    clock,
-    onFinished: (transfer) => events.publish({ type: "transfer-finished", transfer }),
-    onError: (error) => log.error({ error: messageOf(error) }, "transfer failed"),
-  });
+  const transferring = buildTransferParts({ clock, random, log, events });
+  const { transfers } = transferring;
   const pool = new WorkerPool({ workers: config.workers, log, zones: tables, transfers });
   events.subscribe("log", eventLogging(log));
   const saved = await readSavedState(config.stateDir, clock, events);
@@ -99,10 +95,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
   const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
-  subscribeParts(events, { pool, tables, policy, transfers, served, watch, discovery, ...admin, ...health });
+  subscribeParts(events, { pool, tables, policy, served, watch, discovery, ...transferring, ...admin, ...health });
   const savedOverrides = saved.files?.overrides.read;
   const lifecycle: LifecycleParts = {
-    ...{ clock, log, pool, state, events, served, watch, discovery, known: saved.known, ...health, ...admin },
+    ...{ clock, log, pool, state, events, served, watch, discovery, known: saved.known },
+    ...{ ...health, ...admin, ...transferring },
     ...(predecessor && { predecessor }),
     ...(savedOverrides && { savedOverrides }),
   };

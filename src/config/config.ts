@@ -91,6 +91,11 @@ export interface ZoneTransferConfig {
     /** Name of a key of the main file; absent = the address suffices. */
     readonly key?: string;
   }[];
+  /** How {@link to} is told of changes. */
+  readonly notify: {
+    /** Milliseconds between two NOTIFYs to one secondary, 10 to 60 000. Default 200. */
+    readonly minIntervalMs: number;
+  };
   /** States that are kept for IXFR, 1 to 100 000. Default 1 000. */
   readonly versions: number;
 }

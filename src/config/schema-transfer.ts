@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { SocketAddress } from "../lib/listening.js";
 import { TSIG_ALGORITHMS } from "../wire/tsig.js";
 import { parseAddress, parseListenAddress } from "./address.js";
-import { choice, domainName, leaf, oneOrMany, text, wholeNumber } from "./option.js";
+import { choice, domainName, duration, leaf, oneOrMany, text, wholeNumber } from "./option.js";
 import type { Verdict } from "./parse-result.js";
 import { parseRange } from "./range.js";
 
@@ -48,6 +48,17 @@ const range = leaf(
 
 export const transferRuleOptions = { from: range, key: keyName.optional() } as const;
 
+/** `transfer.notify` of a zone file. */
+export const notifyOptions = {
+  minInterval: duration(
+    { min: "10ms", max: "1m" },
+    {
+      about: "Time between two NOTIFYs to one secondary, at least; the first one after a pause is sent at once.",
+      default: "200ms",
+    },
+  ).optional(),
+} as const;
+
 /** `transfer` of a zone file. */
 export const zoneTransferOptions = {
   to: oneOrMany(
@@ -56,7 +67,9 @@ export const zoneTransferOptions = {
       z.strictObject(secondaryOptions, { error: () => "secondary" }),
     ]),
   )
-    .meta({ description: "Secondary servers: who may transfer the zone. Default: none." })
+    .meta({
+      description: "Secondary servers: who is told of changes (NOTIFY), and may transfer the zone. Default: none.",
+    })
     .optional(),
   allow: oneOrMany(
     z.union([
@@ -65,6 +78,10 @@ export const zoneTransferOptions = {
     ]),
   )
     .meta({ description: "Who else may transfer the zone, by address, and by key if one is named. Default: nobody." })
+    .optional(),
+  notify: z
+    .strictObject(notifyOptions, { error: () => "notify" })
+    .meta({ description: "How the secondaries under `to` are told of changes." })
     .optional(),
   versions: wholeNumber(
     { min: 1, max: 100_000 },

@@ -8,6 +8,7 @@ import { queryOptions, rateLimitOptions, tcpOptions } from "./schema-queries.js"
 import {
   mainTransfer,
   mainTransferOptions,
+  notifyOptions,
   secondaryOptions,
   transferRuleOptions,
   tsigKeyOptions,
@@ -103,6 +104,7 @@ export const SECTIONS: Readonly<Record<string, { readonly where: string; readonl
   rateLimit: { where: 'under "queries.rateLimit"', keys: Object.keys(rateLimitOptions) },
   tcp: { where: 'under "queries.tcp"', keys: Object.keys(tcpOptions) },
   mainTransfer: { where: 'under "transfer" of the main file', keys: Object.keys(mainTransferOptions) },
+  notify: { where: 'in "transfer.notify"', keys: Object.keys(notifyOptions) },
   tsigKey: { where: 'under a key of "transfer.keys"', keys: Object.keys(tsigKeyOptions) },
   zoneTransfer: { where: 'under "transfer" of a zone file', keys: Object.keys(zoneTransferOptions) },
   secondary: { where: 'under "transfer.to" of a zone file', keys: Object.keys(secondaryOptions) },

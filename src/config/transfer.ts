@@ -6,7 +6,7 @@ import { builtIn } from "./option.js";
 import type { Path } from "./positions.js";
 import { formatPath, quote } from "./quote.js";
 import type { MainInput } from "./schema.js";
-import { tsigKeyOptions, zoneTransferOptions } from "./schema-transfer.js";
+import { notifyOptions, tsigKeyOptions, zoneTransferOptions } from "./schema-transfer.js";
 import type { ZoneInput } from "./schema-zone.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
 import { readTsigSecret } from "./tsig-secret.js";
@@ -66,7 +66,7 @@ export function buildZoneTransfer(
 ): ZoneTransferConfig | undefined {
   const input = valid.value.transfer;
   if (input === undefined) return undefined;
-  const { to = [], allow = [], versions } = input;
+  const { to = [], allow = [], notify, versions } = input;
   checkKeys(source, ["transfer", "to"], to, keys, report);
   checkKeys(source, ["transfer", "allow"], allow, keys, report);
   if (to.length + allow.length === 0 && !valid.damaged(["transfer"])) {
@@ -82,6 +82,7 @@ export function buildZoneTransfer(
   return {
     to: to.map(({ address, key }) => ({ ...address, ...(key === undefined ? {} : { key }) })),
     allow: allow.map(({ from, key }) => ({ from, ...(key === undefined ? {} : { key }) })),
+    notify: { minIntervalMs: notify?.minInterval ?? builtIn(notifyOptions.minInterval) },
     versions: versions ?? builtIn(zoneTransferOptions.versions),
   };
 }

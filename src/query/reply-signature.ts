@@ -36,7 +36,6 @@ interface Due {
  */
 export class ReplySignature {
   private due: Due | undefined;
-  private isBad = false;
 
   /** Octets that the reply's TSIG record will take. */
   get size(): number {
@@ -54,44 +53,40 @@ export class ReplySignature {
     return due?.key && this.isValid ? { key: due.key.name, mac: due.record.mac } : undefined;
   }
 
-  /** The response code for what is wrong with the signature; undefined if it is valid, or if there is none. */
-  get refusal(): number | undefined {
-    if (this.isBad) return RCODE.FORMERR;
-    return this.due === undefined || this.isValid ? undefined : RCODE.NOTAUTH;
-  }
-
   /** Forgets the query before. */
   clear(): void {
     this.due = undefined;
-    this.isBad = false;
   }
 
-  /** Verifies a well-formed query that has a TSIG record. */
-  verify(query: Query, policy: QueryPolicy | undefined): void {
+  /**
+   * Verifies a well-formed query that has a TSIG record.
+   *
+   * @returns the response code for what is wrong with the signature; undefined if it is valid
+   */
+  verify(query: Query, policy: QueryPolicy | undefined): number | undefined {
     const { at, length, tsigAt } = query;
     const message = query.message.subarray(at, at + length);
     const record = readTsig(message, tsigAt - at);
-    this.isBad = record === undefined;
-    if (record === undefined) return;
+    if (record === undefined) return RCODE.FORMERR;
     const verdict = verifyTsig(message, record, policy?.transfer?.keys ?? NO_KEYS, policy?.nowSeconds?.() ?? 0);
     switch (verdict.kind) {
       case "malformed":
-        this.isBad = true;
-        return;
+        return RCODE.FORMERR;
       case "valid":
         this.due = signed(record, verdict.key, TSIG_ERROR.NONE);
-        return;
+        return undefined;
       case "bad-time":
         this.due = signed(record, verdict.key, TSIG_ERROR.BADTIME);
-        return;
+        break;
       case "truncated":
         this.due = signed(record, verdict.key, TSIG_ERROR.BADTRUNC);
-        return;
+        break;
       default: {
         const error = verdict.kind === "unknown-key" ? TSIG_ERROR.BADKEY : TSIG_ERROR.BADSIG;
         this.due = { record, error, size: unsignedTsigOctets(record) };
       }
     }
+    return RCODE.NOTAUTH;
   }
 
   /** Writes the record behind a reply that ends at `end`. @returns the new end */

@@ -1,7 +1,7 @@
 import { encodeAnswer, type ReplyPlace, writeHeader } from "../answers/encode.js";
 import type { AnswerTable } from "../answers/table.js";
 import type { TransferRequest } from "../transfer/request.js";
-import { CLASS, EXTENDED_ERROR, FLAG, HEADER_OCTETS, RCODE, TYPE } from "../wire/constants.js";
+import { CLASS, EXTENDED_ERROR, FLAG, HEADER_OCTETS, OPCODE, RCODE, TYPE } from "../wire/constants.js";
 import { copyOctets, NO_WORDS, WordViews } from "../wire/words.js";
 import { isWithinPrefixes } from "./access-list.js";
 import { chaosText, writeChaos } from "./chaos.js";
@@ -125,7 +125,6 @@ class Responder {
     const isWellFormed = decode(query);
     if (query.hasEdns) this.opt.prepare(query, this.state.policy);
     this.signature.clear();
-    if (isWellFormed && query.tsigAt >= 0) this.signature.verify(query, this.state.policy);
     if (isWellFormed && query.hasQuestion && isQueryOperation(query)) counters.query(transport, query.type);
     return this.limitErrors(this.limitRate(this.refuseOrAnswer(isWellFormed)));
   }
@@ -138,9 +137,11 @@ class Responder {
     if (!isWellFormed) return this.refuse(isQuery ? RCODE.FORMERR : RCODE.NOTIMP);
     if (!query.hasQuestion) return isQuery ? this.exchangeCookie() : this.refuse(RCODE.NOTIMP);
     if (!this.isAllowed()) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.PROHIBITED);
-    if (query.tsigAt >= 0 && this.signature.refusal !== undefined) return this.refuse(this.signature.refusal);
+    // Behind the access list, since nothing is hashed for strangers.
+    const badSignature = query.tsigAt >= 0 ? this.signature.verify(query, state.policy) : undefined;
+    if (badSignature !== undefined) return this.refuse(badSignature);
     if (query.hasEdns && query.ednsVersion > 0) return this.refuse(RCODE.BADVERS);
-    if (!isQuery) return this.refuse(RCODE.NOTIMP, EXTENDED_ERROR.NOT_SUPPORTED);
+    if (!isQuery) return this.refuse(refusalOfOperation(query), EXTENDED_ERROR.NOT_SUPPORTED);
     if (query.answerRecords !== 0) return this.refuse(RCODE.FORMERR);
     if (hasMalformedCookie(query)) return this.refuse(RCODE.FORMERR);
     if (isMetaType(query.type)) return this.refuse(RCODE.FORMERR);
@@ -297,6 +298,12 @@ class Responder {
 
 /** The operation, in the header's second word (RFC 1035 §4.1.1). */
 const OPCODE_BITS = 0x7800;
+const OPCODE_SHIFT = 11;
+
+/** NOTIFY is refused, since a primary needs no telling of a change (RFC 1996); other operations are not known. */
+function refusalOfOperation({ flags }: Query): number {
+  return (flags & OPCODE_BITS) === OPCODE.NOTIFY << OPCODE_SHIFT ? RCODE.REFUSED : RCODE.NOTIMP;
+}
 
 /** Types of which an endpoint's records are; ANY may be answered with one of them. */
 function followsHealth(type: number): boolean {

@@ -3,7 +3,9 @@ import type { Transition } from "../health/health.js";
 import type { OverrideChange } from "../health/overrides.js";
 import type { StateAlarm } from "../health/state-file.js";
 import { messageOf, type Problem } from "../lib/errors.js";
+import { formatAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
+import type { SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
 import { formatName } from "../wire/name.js";
 import { labelsOf } from "./endpoint-labels.js";
@@ -40,6 +42,7 @@ export function eventLogging(log: Logger): Subscriber {
     "source-recovered": ({ fqdn, source }) => log.info({ endpoint: fqdn, source }, "discovery source works again"),
     "source-noticed": ({ fqdn, notice }) => log.warn({ endpoint: fqdn, notice: notice.text }, "discovery notice"),
     "transfer-finished": ({ transfer }) => logTransfer(log, transfer),
+    "secondary-trouble": ({ state, isInTrouble }) => logSecondary(log, state, isInTrouble),
     reloaded: (event) => logReload(log, event),
     "reload-refused": ({ error, problems }) => {
       logProblems(log, problems);
@@ -136,6 +139,18 @@ function logTransfer(log: Logger, transfer: FinishedTransfer): void {
   if (!isComplete) log.warn({ ...fields, durationMs: Math.round(durationMs) }, "transfer cut");
   else if (kind === "axfr") log.info(fields, "zone transferred");
   else if (kind === "ixfr") log.debug(fields, "changes transferred");
+}
+
+/** Makes loud that a secondary gives other answers than this server, and that it gives the same again. */
+function logSecondary(log: Logger, state: SecondaryState, isInTrouble: boolean): void {
+  const { zone, secondary, checked, acknowledged, trouble, lagMs } = state;
+  const fields = { zone: formatName(zone).slice(0, -1), secondary: formatAddress(secondary), serial: checked?.serial };
+  if (!isInTrouble) log.info(fields, "secondary follows again");
+  else
+    log.warn(
+      { ...fields, trouble, lagMs: Math.round(lagMs), notify: acknowledged?.rcode },
+      "secondary does not follow",
+    );
 }
 
 /** Makes loud that the prober is presumed cut off, and that it is not any more. */

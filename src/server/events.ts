@@ -11,6 +11,7 @@ import type { StateAlarm } from "../health/state-file.js";
 import type { Clock } from "../lib/clock.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
 import type { Name } from "../wire/name.js";
 import type { LiveZone, ZoneChange } from "../zone/live-zone.js";
@@ -89,6 +90,8 @@ export type ServerEvent =
   | { readonly type: "source-noticed"; readonly fqdn: string; readonly notice: SourceNotice }
   /** A transfer of a zone to a secondary has ended. */
   | { readonly type: "transfer-finished"; readonly transfer: FinishedTransfer }
+  /** A secondary does not answer as this server does, for seconds already; or it does again. */
+  | { readonly type: "secondary-trouble"; readonly state: SecondaryState; readonly isInTrouble: boolean }
   /** A new configuration is in force. */
   | {
       readonly type: "reloaded";

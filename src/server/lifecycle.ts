@@ -9,6 +9,7 @@ import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { HealthPersistence, KnownBefore } from "./persistence.js";
 import { listenAsConfigured, type Predecessor, type TakingOver, takeOver } from "./takeover.js";
+import { stopNotifying, type TransferParts } from "./transfers.js";
 
 /** Milliseconds until queries are answered even if some target has no result yet. */
 const FIRST_ROUND_LIMIT_MS = 3_000;
@@ -17,7 +18,7 @@ const FIRST_ROUND_LIMIT_MS = 3_000;
 export const DRAIN_MS = 3_000;
 
 /** What is started and stopped. */
-export interface LifecycleParts extends TakingOver {
+export interface LifecycleParts extends TakingOver, Pick<TransferParts, "notifier" | "exchange"> {
   readonly events: ServerEvents;
   readonly monitor: HealthMonitor;
   readonly served: ServedEndpoints;
@@ -93,6 +94,7 @@ export async function stopServer(parts: LifecycleParts): Promise<void> {
   watch.stop();
   await discovery.stop();
   monitor.stop();
+  stopNotifying(parts);
   await overrides.stop();
   await persistence.stop();
   await Promise.all([pool.stop(DRAIN_MS), listeners.stop(DRAIN_MS)]);

@@ -1,6 +1,8 @@
 import type { EventLog } from "../admin/event-log.js";
 import type { Metrics } from "../admin/metrics.js";
 import type { CompiledZones } from "../answers/compiled-zones.js";
+import type { DatagramExchange } from "../transfer/datagrams.js";
+import type { Notifier } from "../transfer/notifier.js";
 import type { TransferService } from "../transfer/service.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { adminEvents } from "./admin-events.js";
@@ -14,6 +16,7 @@ import type { ServerEvents, Subscriber } from "./events.js";
 import type { HealthPersistence } from "./persistence.js";
 import { historyKeeping, type ProbeHistory } from "./probe-history.js";
 import type { ThreadPolicy } from "./query-policy.js";
+import { notifying } from "./secondaries.js";
 import { tableDistribution } from "./table-distribution.js";
 import { zoneJournals } from "./transfers.js";
 
@@ -23,6 +26,8 @@ export interface SubscriberParts {
   readonly tables: CompiledZones;
   readonly policy: ThreadPolicy;
   readonly transfers: TransferService;
+  readonly notifier: Notifier;
+  readonly exchange: DatagramExchange;
   readonly metrics: Metrics;
   readonly history: ProbeHistory;
   readonly served: ServedEndpoints;
@@ -39,6 +44,8 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     tables: tableDistribution(parts.pool, parts.tables),
     "query policy": parts.policy.subscriber(),
     journals: zoneJournals(parts.transfers),
+    // Behind the answers, since a secondary asks at once.
+    secondaries: notifying(parts.notifier, parts.exchange),
     metrics: eventMetrics(parts.metrics),
     "probe history": historyKeeping(parts.history),
     certificates: certificateWarnings(events, parts.served),

@@ -1,12 +1,53 @@
 import type { Config } from "../config/config.js";
 import { readTsigSecret } from "../config/tsig-secret.js";
-import { UserError } from "../lib/errors.js";
+import type { Clock } from "../lib/clock.js";
+import { messageOf, UserError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
 import type { TransferPolicy, TransferRule } from "../query/transfer-policy.js";
-import type { TransferService } from "../transfer/service.js";
+import { DatagramExchange } from "../transfer/datagrams.js";
+import { Notifier } from "../transfer/notifier.js";
+import { TransferService } from "../transfer/service.js";
 import { addressOctets } from "../wire/address.js";
 import { type Name, parseName } from "../wire/name.js";
 import type { TsigKey } from "../wire/tsig.js";
-import type { Subscriber } from "./events.js";
+import type { ServerEvents, Subscriber } from "./events.js";
+
+/** What serves and tells secondaries. */
+export interface TransferParts {
+  readonly transfers: TransferService;
+  readonly notifier: Notifier;
+  readonly exchange: DatagramExchange;
+}
+
+/** Builds what serves and tells secondaries; it follows the events once it is subscribed. */
+export function buildTransferParts(options: {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly events: Pick<ServerEvents, "publish">;
+}): TransferParts {
+  const { clock, random, log, events } = options;
+  const transfers = new TransferService({
+    clock,
+    onFinished: (transfer) => events.publish({ type: "transfer-finished", transfer }),
+    onError: (error) => log.error({ error: messageOf(error) }, "transfer failed"),
+  });
+  const exchange = new DatagramExchange(clock);
+  const notifier = new Notifier({
+    clock,
+    random,
+    send: (to, message, take) => exchange.send(to, message, take),
+    keyOf: (name) => transfers.keyOf(name),
+    onTrouble: (state, isInTrouble) => events.publish({ type: "secondary-trouble", state, isInTrouble }),
+  });
+  return { transfers, notifier, exchange };
+}
+
+/** Tells secondaries nothing any more. */
+export function stopNotifying({ notifier, exchange }: Pick<TransferParts, "notifier" | "exchange">): void {
+  notifier.stop();
+  exchange.close();
+}
 
 /** Subscriber that keeps the journals of the zones that may be transferred. */
 export function zoneJournals(service: TransferService): Subscriber {

@@ -82,6 +82,11 @@ export class TransferService {
     this.keys = keys;
   }
 
+  /** The key of this name. */
+  keyOf(name: Name): TsigKey | undefined {
+    return this.keys.get(name);
+  }
+
   /** How many states of each zone are kept; zones that are not named keep none. */
   setVersions(versions: ReadonlyMap<Name, number>): void {
     this.versions = versions;

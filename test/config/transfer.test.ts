@@ -23,7 +23,7 @@ describe("transfer", () => {
     const { config } = loadRight({
       ...CORP,
       ...zone(
-        '{ to: [10.0.0.53, "10.1.0.53:5353", { address: "[2001:db8::53]:54", key: corp }], allow: [10.0.0.0/8, { from: "2001:db8::/32", key: CORP }], versions: 7 }',
+        '{ to: [10.0.0.53, "10.1.0.53:5353", { address: "[2001:db8::53]:54", key: corp }], allow: [10.0.0.0/8, { from: "2001:db8::/32", key: CORP }], notify: { minInterval: 1s }, versions: 7 }',
       ),
     });
     expect(config.transfer.keys).toMatchObject([{ name: "corp", algorithm: "hmac-sha256" }]);
@@ -34,6 +34,7 @@ describe("transfer", () => {
         { address: "2001:db8::53", port: 54, key: "corp" },
       ],
       allow: [{ from: { address: "10.0.0.0", bits: 8 } }, { from: { address: "2001:db8::", bits: 32 }, key: "corp" }],
+      notify: { minIntervalMs: 1_000 },
       versions: 7,
     });
     expect(config.zones[0]?.soa).toMatchObject({
@@ -44,7 +45,12 @@ describe("transfer", () => {
 
   test("one secondary needs no list, and timers that are written stay", () => {
     const { config } = loadRight(zone("{ to: 10.0.0.53 }\nsoa: { refresh: 900, retry: 300 }"));
-    expect(config.zones[0]?.transfer).toEqual({ to: [{ address: "10.0.0.53", port: 53 }], allow: [], versions: 1_000 });
+    expect(config.zones[0]?.transfer).toEqual({
+      to: [{ address: "10.0.0.53", port: 53 }],
+      allow: [],
+      notify: { minIntervalMs: 200 },
+      versions: 1_000,
+    });
     expect(config.zones[0]?.soa).toMatchObject({ refresh: 900, retry: 300 });
   });
 

@@ -50,11 +50,11 @@ export const RULES: readonly Rule[] = [
     name: "other operations: what of the message is repeated",
     servers: ["knot", "nsd", "bind"],
     reason:
-      "NOTIMP, or BADVERS first where EDNS says so (RFC 6891 §6.1.3), with question and OPT as in every reply. NSD and BIND repeat less; Knot and BIND judge the class first.",
+      "NOTIMP, REFUSED for NOTIFY, or BADVERS first where EDNS says so (RFC 6891 §6.1.3), with question and OPT as in every reply. NSD and BIND repeat less; Knot and BIND judge the class first.",
     applies: ({ question, field }, ours, theirs) =>
       question.opcode !== 0 &&
       ["edns", "question", "flags", "rcode"].includes(field) &&
-      ["NOTIMP", "BADVERS"].includes(ours.rcode) &&
+      ["NOTIMP", "REFUSED", "BADVERS"].includes(ours.rcode) &&
       theirs.answer.length === 0,
   },
   {

@@ -236,7 +236,7 @@ test("rules: address and key must both fit the same rule", () => {
 
 test("a query without a signature leaves nothing due", () => {
   const signature = new ReplySignature();
-  expect(signature).toMatchObject({ size: 0, isValid: false, refusal: undefined, signer: undefined });
+  expect(signature).toMatchObject({ size: 0, isValid: false, signer: undefined });
 });
 
 test("the serial told over UDP is that of the zone", () => {
@@ -244,4 +244,25 @@ test("the serial told over UDP is that of the zone", () => {
   expect(message?.questions).toMatchObject([{ type: "IXFR" }]);
   expect(message?.answers[0]?.rdata.split(" ")[2]).toBe(String(SERIAL));
   expect(TYPE.IXFR).toBe(251);
+});
+
+test("NOTIFY is refused: a primary needs no telling", () => {
+  const query = transferQuery({ type: "SOA" });
+  query.writeUInt16BE(4 << 11, 2);
+  const { message } = ask(query, LISTED, "udp");
+  expect(message).toMatchObject({ rcode: "REFUSED", opcode: 4 });
+});
+
+test("who may not ask at all is refused before its signature is looked at", () => {
+  const closed = serveSketch({
+    endpoints: { api: { cp1: ["192.0.2.11"] } },
+    policy: { cookieSecrets: [], tcpIdleMs: 10_000, transfer, nowSeconds: () => NOW, allow: [prefix("192.0.2.0", 24)] },
+  });
+  const responder = createResponder(closed.state, createQueryCounters(), {});
+  const query = sign(transferQuery({ type: "SOA" }), { time: NOW, secret: Buffer.alloc(32) });
+  const reply = new Uint8Array(65_536);
+  const from = (address: string) =>
+    parseMessage(reply.slice(0, responder(query, 0, query.length, reply, 0, TRANSPORT.tcp, clientAt(address))));
+  expect(from("203.0.113.1")).toMatchObject({ rcode: "REFUSED", additionals: [] });
+  expect(from("192.0.2.1").rcode).toBe("NOTAUTH");
 });
