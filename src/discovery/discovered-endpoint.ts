@@ -15,8 +15,8 @@ export interface SourceState {
   readonly failure?: SourceFailure;
   /** Candidates in its newest set that was not empty. */
   readonly candidates: number;
-  /** When the credential ends, milliseconds since 1970, as far as known. */
-  readonly credentialEndsAtMs?: number;
+  /** How long its credential holds, milliseconds since 1970, as far as known. */
+  readonly credential?: { readonly endsAtMs: number; readonly warnFromMs: number };
 }
 
 /** What the world is like when targets are decided. */
@@ -123,11 +123,11 @@ export class DiscoveredEndpoint {
     return state.failure?.problem !== failure.problem;
   }
 
-  credentialEnds(source: string, atMs: number | undefined): void {
+  credentialRead(source: string, credential: SourceState["credential"]): void {
     const state = this.#sources.get(source);
     if (state === undefined) return;
-    const { credentialEndsAtMs: _, ...rest } = state;
-    this.#sources.set(source, atMs === undefined ? rest : { ...rest, credentialEndsAtMs: atMs });
+    const { credential: _, ...rest } = state;
+    this.#sources.set(source, credential === undefined ? rest : { ...rest, credential });
   }
 
   /** Decides the targets anew. */
@@ -154,10 +154,20 @@ export class DiscoveredEndpoint {
       healthOf,
     });
     this.#now = set;
-    const all = [...notices, ...set.notices, ...[...this.#notices.values()].flat()];
+    const all = [...notices, ...set.notices, ...[...this.#notices.values()].flat(), ...this.#credentialNotices(nowMs)];
     const news = all.filter(({ key }) => !this.#told.has(key));
     this.#told = new Set(all.map(({ key }) => key));
     return { ...set, news, ...(againInMs === undefined ? {} : { againInMs }) };
+  }
+
+  #credentialNotices(nowMs: number): SourceNotice[] {
+    return this.sources.flatMap(({ name, credential }) => {
+      if (credential === undefined || nowMs < credential.warnFromMs) return [];
+      const { endsAtMs } = credential;
+      const when = `${nowMs < endsAtMs ? "ends" : "has ended"} at ${new Date(endsAtMs).toISOString()}`;
+      const text = `the credential of ${name} ${when}: renew it (livezone kubeadm --discovery says how)`;
+      return [{ key: `CREDENTIAL ${name} ${nowMs < endsAtMs} ${endsAtMs}`, text }];
+    });
   }
 
   #heard(source: string, word: "ok" | "empty", candidates: number, nowMs: number): boolean {

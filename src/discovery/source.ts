@@ -33,8 +33,8 @@ export interface SourceListener {
   /** The source was heard, and nothing has changed. */
   confirmed(): void;
   failed(failure: SourceFailure): void;
-  /** When the credential ends, wall clock, milliseconds since 1970; undefined = that is not known. */
-  credentialEnds(atMs: number | undefined): void;
+  /** How long the credential holds; undefined = that is not known. */
+  credentialRead(validity: { readonly endsAtMs: number; readonly warnFromMs: number } | undefined): void;
 }
 
 /** Where candidates come from. It reports until it is stopped, and never throws. */

@@ -21,9 +21,6 @@ const UPDATE_EVERY_MS = 200;
 /** Milliseconds to the next try of what could not be done, such as a drain that was refused. */
 const RETRY_MS = 10_000;
 
-/** An operator is told this long before a credential ends, milliseconds. */
-export const CREDENTIAL_WARNING_MS = 14 * 86_400_000;
-
 /** Longest delay of a timer, milliseconds: a wall clock that was set is noticed after that. */
 const LOOK_AGAIN_MS = 60_000;
 
@@ -220,10 +217,7 @@ export class Discovery {
       failed: (failure: SourceFailure) => {
         if (endpoint.failed(source, failure)) this.#publish({ type: "source-failed", fqdn, source, failure });
       },
-      credentialEnds: (atMs) => {
-        endpoint.credentialEnds(source, atMs);
-        this.#plan(fqdn, 0);
-      },
+      credentialRead: (validity) => endpoint.credentialRead(source, validity),
     };
   }
 

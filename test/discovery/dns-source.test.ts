@@ -49,7 +49,7 @@ function watch(zone: Record<string, Answer | Error>, more: Partial<DnsSourceConf
       ),
     confirmed: () => heard.push("same"),
     failed: ({ problem }) => heard.push(`! ${problem}`),
-    credentialEnds: () => {},
+    credentialRead: () => {},
   });
   afterThisTest(() => source.stop());
   return { clock, asked, heard };

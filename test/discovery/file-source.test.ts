@@ -41,7 +41,7 @@ function watch(path: string) {
     proposed: (candidates) => heard.push(candidates.map(({ id }) => id).join(" ")),
     confirmed: () => {},
     failed: ({ problem }) => heard.push(`! ${problem}`),
-    credentialEnds: () => {},
+    credentialRead: () => {},
   });
   afterThisTest(() => source.stop());
   return heard;
