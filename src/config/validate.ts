@@ -43,9 +43,10 @@ export function validate<S extends z.ZodType>(
         damaged: (path) => damage.some((broken) => path.every((key, index) => broken[index] === key)),
       };
     }
-    for (const issue of flatten(result.error.issues)) {
-      // Later rounds only find what the removals of earlier ones left incomplete.
-      if (round === 0) for (const problem of translate(issue, source)) report(problem);
+    const issues = flatten(result.error.issues);
+    // Later rounds only find what the removals of earlier ones left incomplete.
+    if (round === 0) for (const issue of issues) translate(issue, source).forEach(report);
+    for (const issue of issues) {
       for (const path of brokenPaths(issue, data)) {
         if (path.length === 0) return undefined;
         damage.push(path);

@@ -1,13 +1,13 @@
-import { createPrivateKey, createPublicKey, randomUUID } from "node:crypto";
-import { chmodSync, readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import type { Config, EndpointConfig, ProbeConfig } from "../../src/config/config.js";
+import type { Config, EndpointConfig } from "../../src/config/config.js";
 import { loadConfig } from "../../src/config/load.js";
 import { createAuthority } from "../../src/demo/certificates.js";
 import { formatProblem } from "../../src/lib/errors.js";
-import { type Files, folderWith, loadRight, loadWrong, MAIN, ZONE, zoneWith } from "./folder.js";
+import { folderWith, loadRight, loadWrong, MAIN, ZONE, zoneWith } from "./folder.js";
 
 function endpointOf(config: Config): EndpointConfig {
   const endpoint = config.zones[0]?.endpoints[0];
@@ -15,20 +15,8 @@ function endpointOf(config: Config): EndpointConfig {
   return endpoint;
 }
 
-/** The probe of the endpoint `api`, with `probe:` options as flow mappings at three places. */
-function probeFrom(defaults: string, zone: string, endpoint: string): ProbeConfig {
-  const { config } = loadRight({
-    "livezone.yaml": `${MAIN}defaults: { probe: {${defaults}} }\n`,
-    "zone.yaml": `${zoneWith(`probe: {${endpoint}}`)}probe: {${zone}}\n`,
-    "ca.crt": caPem,
-    token: "abc\n",
-  });
-  return endpointOf(config).probe;
-}
-
 const { caPem, issue } = await createAuthority();
 const client = await issue({ names: ["probe"], clientAuth: true });
-const other = await issue({ names: ["other"], clientAuth: true });
 
 describe("defaults", () => {
   test("the least that can be written becomes this", () => {
@@ -125,162 +113,6 @@ describe("defaults", () => {
     });
     expect(endpointOf(config).ttl).toBe(ttl);
     expect(config.zones[0]?.records?.defaultTtl).toBe(records);
-  });
-});
-
-describe("probe options come from the nearest place that writes them", () => {
-  test("each by itself", () => {
-    expect(probeFrom("interval: 9s, timeout: 8s, rise: 7", "timeout: 6s, fall: 5", "fall: 4")).toMatchObject({
-      intervalMs: 9000,
-      timeoutMs: 6000,
-      rise: 7,
-      fall: 4,
-      recheckMs: 1000,
-    });
-  });
-
-  test("thresholds and flap as a whole, with the defaults for what they leave out", () => {
-    const far = "thresholds: { timeout: 5, refused: 1 }, flap: { limit: 9 }";
-    expect(probeFrom(far, "", "flap: { window: 1h }")).toMatchObject({
-      thresholds: { timeout: 5, refused: 1 },
-      flap: { limit: 5, windowMs: 3_600_000 },
-    });
-    expect(probeFrom(far, "thresholds: { reset: 2 }", "")).toMatchObject({
-      thresholds: { reset: 2 },
-      flap: { limit: 9, windowMs: 600_000 },
-    });
-    expect(probeFrom(far, "thresholds: { reset: 2 }", "")).not.toHaveProperty("thresholds.timeout");
-  });
-
-  test("a program is told the port, and has no tripwire", () => {
-    const probe = probeFrom("", "", "type: exec, command: [/bin/sh, -c, exit 0], timeout: 1s");
-    expect(probe).toMatchObject({ type: "exec", command: ["/bin/sh", "-c", "exit 0"], port: 6443, timeoutMs: 1000 });
-    expect(probe).not.toHaveProperty("tripwire");
-  });
-
-  test("the port is the endpoint's unless the probe has its own", () => {
-    expect(probeFrom("", "", "")).toMatchObject({ port: 6443 });
-    expect(probeFrom("", "port: 6444", "")).toMatchObject({ port: 6444 });
-  });
-
-  test("an inherited option that does not fit the type is left alone", () => {
-    expect(probeFrom("path: /livez, ca: ca.crt", "", "type: tcp")).toEqual({
-      type: "tcp",
-      port: 6443,
-      intervalMs: 2000,
-      timeoutMs: 3000,
-      recheckMs: 1000,
-      rise: 2,
-      fall: 3,
-      flap: { limit: 5, windowMs: 600_000 },
-      tripwire: true,
-    });
-    expect(probeFrom("interval: 1s", "type: none", "")).toMatchObject({ type: "none", intervalMs: 1000 });
-  });
-
-  test("the default timeout and recheck give way to a short interval", () => {
-    expect(probeFrom("", "", "interval: 500ms")).toMatchObject({ timeoutMs: 750, recheckMs: 500 });
-  });
-
-  test("of ca and insecureSkipVerify the nearer one holds", () => {
-    const skipping = probeFrom("ca: ca.crt", "", "insecureSkipVerify: true");
-    expect(skipping).toMatchObject({ insecureSkipVerify: true });
-    expect(skipping).not.toHaveProperty("ca");
-    expect(probeFrom("insecureSkipVerify: true", "", "ca: ca.crt")).toMatchObject({
-      insecureSkipVerify: false,
-      ca: expect.stringMatching(/^\/.*\/ca\.crt$/),
-    });
-  });
-
-  test("a file is relative to the file that names it", () => {
-    const { config } = loadRight({
-      "livezone.yaml": "zones: zones/*.yaml\ndefaults: { probe: { ca: pki/ca.crt } }\n",
-      "zones/a.yaml": zoneWith("probe: { bearerTokenFile: token }"),
-      "pki/ca.crt": `a comment\n${caPem}${caPem}`,
-      "zones/token": "abc\n",
-    });
-    expect(endpointOf(config).probe).toMatchObject({
-      ca: expect.stringMatching(/[^s]\/pki\/ca\.crt$/),
-      bearerTokenFile: expect.stringMatching(/\/zones\/token$/),
-    });
-  });
-});
-
-describe("credentials", () => {
-  const files = (cert: string, key: string): Files => ({
-    "zone.yaml": zoneWith("probe:\n  clientCertificate:\n    cert: a.crt\n    key: a.key"),
-    "a.crt": cert,
-    "a.key": key,
-  });
-
-  test("a certificate and its key are taken, as absolute files", () => {
-    const { config } = loadRight(files(client.certPem + caPem, client.keyPem));
-    expect(endpointOf(config).probe).toMatchObject({
-      clientCertificate: { cert: expect.stringMatching(/^\/.*a\.crt$/), key: expect.stringMatching(/^\/.*a\.key$/) },
-    });
-  });
-
-  test.each([
-    {
-      name: "another certificate's key",
-      cert: client.certPem,
-      key: other.keyPem,
-      code: "CONFIG_KEY_MISMATCH",
-      line: 9,
-    },
-    { name: "no key", cert: client.certPem, key: "nothing", code: "CONFIG_KEY_INVALID", line: 9 },
-    { name: "a key alone", cert: client.keyPem, key: client.keyPem, code: "CONFIG_CERTIFICATE_INVALID", line: 8 },
-    {
-      name: "a public key",
-      cert: client.certPem,
-      key: createPublicKey(client.keyPem).export({ type: "spki", format: "pem" }).toString(),
-      code: "CONFIG_KEY_INVALID",
-      line: 9,
-    },
-  ])("$name is refused", ({ cert, key, code, line }) => {
-    expect(loadWrong(files(cert, key))).toMatchObject([{ code, line }]);
-  });
-
-  test("an encrypted key is named as such", () => {
-    const key = createPrivateKey(client.keyPem).export({
-      type: "pkcs8",
-      format: "pem",
-      cipher: "aes-256-cbc",
-      passphrase: "sesame",
-    });
-    expect(loadWrong(files(client.certPem, key.toString()))[0]?.message).toContain("which is encrypted");
-  });
-
-  test.each([
-    { name: "http", probe: "type: http", severity: "warning" },
-    { name: "unverified https", probe: "insecureSkipVerify: true", severity: "warning" },
-  ])("a token over $name is warned of", ({ probe, severity }) => {
-    const { warnings } = loadRight({
-      "zone.yaml": zoneWith(`probe: { ${probe}, bearerTokenFile: token }`),
-      token: "abc",
-    });
-    expect(warnings).toMatchObject([{ code: "CONFIG_TOKEN_EXPOSED", severity }]);
-  });
-});
-
-describe("the file of admin.tokenFile", () => {
-  test.each([
-    { mode: 0o600, warned: undefined },
-    { mode: 0o400, warned: undefined },
-    { mode: 0o640, warned: "its group may read (mode 0640)" },
-    { mode: 0o644, warned: "everybody on this machine may read (mode 0644)" },
-  ])("with mode $mode is warned of: $warned", ({ mode, warned }) => {
-    const folder = folderWith({
-      "livezone.yaml": `${MAIN}admin: { http: "127.0.0.1:9853", tokenFile: token }\n`,
-      token: "abc",
-    });
-    chmodSync(join(folder, "token"), mode);
-    const loaded = loadConfig(join(folder, "livezone.yaml"));
-    const warnings = "config" in loaded ? loaded.warnings : [];
-    expect("config" in loaded).toBe(true);
-    expect(warnings.map(({ code, message }) => [code, message.includes(warned ?? "")])).toEqual(
-      warned === undefined ? [] : [["CONFIG_TOKEN_FILE_MODE", true]],
-    );
   });
 });
 
@@ -463,7 +295,7 @@ endpoints:
   });
 });
 
-describe("targets and probes in their long forms", () => {
+describe("targets in their long form", () => {
   const load = (text: string) => endpointOf(loadRight({ "zone.yaml": zoneWith(text) }).config);
 
   test("a target may be probed elsewhere, and be disabled", () => {
@@ -475,23 +307,5 @@ describe("targets and probes in their long forms", () => {
       { id: "b", addresses: ["192.0.2.2"], disabled: true },
       { id: "c", addresses: ["192.0.2.3"] },
     ]);
-  });
-
-  test("a list of probes shares the schedule of the first, and nothing else of it", () => {
-    const { probe } = load(
-      'probe: [{ type: http, port: 9345, path: /supervisor, interval: 4s }, { type: http, serverName: "2001:DB8::1" }]',
-    );
-    expect(probe).toMatchObject({
-      type: "all",
-      intervalMs: 4000,
-      probes: [
-        { type: "http", port: 9345, path: "/supervisor", intervalMs: 4000, serverName: "api.k8s.example.com" },
-        { type: "http", port: 6443, path: "/readyz", intervalMs: 4000, serverName: "2001:db8::1" },
-      ],
-    });
-  });
-
-  test("a list of one is that probe", () => {
-    expect(load("probe: [{ type: tcp }]").probe).toEqual(load("probe: { type: tcp }").probe);
   });
 });
