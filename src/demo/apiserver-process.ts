@@ -1,7 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
-import { installed } from "../lib/installation.js";
-import type { ApiserverOrder, ApiserverReport } from "./apiserver-messages.js";
+import { ApiserverChild } from "./apiserver-child.js";
 import type { IssuedCertificate } from "./certificates.js";
 
 /** How a stand-in apiserver is started. */
@@ -53,177 +51,129 @@ export interface Apiserver {
   stop(): Promise<void>;
 }
 
-/** The stand-in to run: always the built one, since a forked Node cannot run the TypeScript that a test runner runs. */
-const PROGRAM = installed("dist/demo/apiserver.js");
-
-/** Children that live: one that is stopped would not notice that its parent has gone. */
-const alive = new Set<ChildProcess>();
-let exitHandled = false;
-
 /**
  * Starts a stand-in apiserver and resolves once it listens.
  * Rejects with a {@link UserError}: `APISERVER_ADDRESS_IN_USE`, or `APISERVER_NOT_STARTED` for anything else.
  */
 export async function startApiserver(options: ApiserverOptions): Promise<Apiserver> {
-  const { address, shutdownDelayMs = 0 } = options;
-  let { port, certPem, keyPem } = options;
-  let current = await launch();
-  /** The revival under way: a key pressed twice must not start two processes. */
-  let reviving: Promise<void> | undefined;
-
-  async function launch(): Promise<Running> {
-    const running = spawnApiserver();
-    try {
-      const settings = { address, port, certPem, keyPem, shutdownDelayMs, failing: [] };
-      port = await running.order({ kind: "start", settings });
-      running.state = "running";
-      return running;
-    } catch (error) {
-      running.child.kill("SIGKILL");
-      await running.ended;
-      throw startError(error, address, port);
-    }
-  }
-
-  function requireServing(): void {
-    if (current.state === "running" || current.state === "unready") return;
-    throw new UserError(`the apiserver at ${address}:${port} is ${current.state}`, "APISERVER_NOT_RUNNING");
-  }
-
-  async function revive(): Promise<void> {
-    if (current.state === "stopping") await current.ended;
-    if (isGone(current)) current = await launch();
-    apiserver.resume();
-    if (current.state === "unready") await apiserver.setReady(true);
-  }
-
-  const apiserver: Apiserver = {
-    address,
-    get port() {
-      return port;
-    },
-    get pid() {
-      return current.child.pid ?? 0;
-    },
-    get state() {
-      return current.state;
-    },
-    async crash() {
-      if (!isGone(current)) current.child.kill("SIGKILL");
-      await current.ended;
-    },
-    hang() {
-      if (current.state !== "running" && current.state !== "unready") return;
-      current.beforeHang = current.state;
-      current.state = "hung";
-      current.child.kill("SIGSTOP");
-    },
-    resume() {
-      if (current.state !== "hung") return;
-      current.state = current.beforeHang;
-      current.child.kill("SIGCONT");
-    },
-    async setReady(ready, failing = ["etcd"]) {
-      requireServing();
-      await current.order({ kind: "ready", failing: ready ? [] : failing });
-      if (current.state === "running" || current.state === "unready") current.state = ready ? "running" : "unready";
-    },
-    async setCertificate(certificate) {
-      if (!isGone(current)) {
-        requireServing();
-        await current.order({ kind: "certificate", ...certificate });
-      }
-      certPem = certificate.certPem;
-      keyPem = certificate.keyPem;
-    },
-    revive() {
-      reviving ??= revive().finally(() => {
-        reviving = undefined;
-      });
-      return reviving;
-    },
-    async stop() {
-      if (!isGone(current)) {
-        const hung = current.state === "hung";
-        current.state = "stopping";
-        current.child.kill(hung ? "SIGKILL" : "SIGTERM");
-      }
-      await current.ended;
-    },
-  };
+  const apiserver = new ApiserverProcess(options);
+  await apiserver.launch();
   return apiserver;
 }
 
-/** One process of a stand-in; a revival makes another. */
-interface Running {
-  readonly child: ChildProcess;
-  readonly ended: Promise<void>;
-  state: ApiserverState;
-  beforeHang: ApiserverState;
-  /** Sends an order; resolves with the port once it has been carried out. */
-  order(order: Order): Promise<number>;
-}
+class ApiserverProcess implements Apiserver {
+  readonly address: string;
+  readonly #shutdownDelayMs: number;
+  #port: number;
+  #certificate: IssuedCertificate;
+  /** The process that runs, or the last one. */
+  #child: ApiserverChild | undefined;
+  #state: ApiserverState = "stopped";
+  #stateBeforeHang: ApiserverState = "running";
+  /** The revival under way: a key pressed twice must not start two processes. */
+  #reviving: Promise<void> | undefined;
 
-/** An order before it has got its number. */
-type Order = ApiserverOrder extends infer Each ? (Each extends ApiserverOrder ? Omit<Each, "id"> : never) : never;
+  constructor({ address, port, certPem, keyPem, shutdownDelayMs = 0 }: ApiserverOptions) {
+    this.address = address;
+    this.#port = port;
+    this.#certificate = { certPem, keyPem };
+    this.#shutdownDelayMs = shutdownDelayMs;
+  }
 
-function spawnApiserver(): Running {
-  if (!exitHandled) {
-    exitHandled = true;
-    process.on("exit", () => {
-      for (const child of alive) child.kill("SIGKILL");
+  get port(): number {
+    return this.#port;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get state(): ApiserverState {
+    return this.#state;
+  }
+
+  /** Starts a process. Rejects as {@link startApiserver} does. */
+  async launch(): Promise<void> {
+    const child = new ApiserverChild();
+    const { address } = this;
+    try {
+      const settings = { address, ...this.#certificate, shutdownDelayMs: this.#shutdownDelayMs, failing: [] };
+      this.#port = await child.order({ kind: "start", settings: { ...settings, port: this.#port } });
+    } catch (error) {
+      child.kill("SIGKILL");
+      await child.ended;
+      throw startError(error, address, this.#port);
+    }
+    this.#child = child;
+    this.#state = "running";
+    void child.ended.then(() => {
+      this.#state = this.#state === "stopping" ? "stopped" : "crashed";
     });
   }
-  // No flags of ours: a debugger's port or a test runner's loader is not for the child.
-  const child = fork(PROGRAM, [], { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  alive.add(child);
 
-  const waiting = new Map<number, { resolve(port: number): void; reject(error: Error): void }>();
-  let lastId = 0;
-  const failAll = (error: Error) => {
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-  };
-  child.on("message", (report: ApiserverReport) => {
-    const order = waiting.get(report.id);
-    waiting.delete(report.id);
-    if (report.ok) order?.resolve(report.port);
-    else order?.reject(Object.assign(new Error(report.message), { code: report.code }));
-  });
+  async crash(): Promise<void> {
+    if (!this.#isGone) this.#child?.kill("SIGKILL");
+    await this.#child?.ended;
+  }
 
-  const running: Running = {
-    child,
-    state: "running",
-    beforeHang: "running",
-    ended: new Promise((resolve) => {
-      const end = (error: Error) => {
-        alive.delete(child);
-        running.state = running.state === "stopping" ? "stopped" : "crashed";
-        failAll(error);
-        resolve();
-      };
-      child.once("exit", (code, signal) => end(new Error(`the apiserver ended (${signal ?? `exit code ${code}`})`)));
-      child.on("error", (error) => {
-        failAll(error);
-        // It could not be started, so there will be no exit either.
-        if (child.pid === undefined) end(error);
-      });
-    }),
-    order(order) {
-      return new Promise((resolve, reject) => {
-        const id = ++lastId;
-        waiting.set(id, { resolve, reject });
-        child.send({ id, ...order }, (error) => {
-          if (error !== null) reject(error);
-        });
-      });
-    },
-  };
-  return running;
-}
+  hang(): void {
+    if (!this.#isServing) return;
+    this.#stateBeforeHang = this.#state;
+    this.#state = "hung";
+    this.#child?.kill("SIGSTOP");
+  }
 
-function isGone({ state }: Running): boolean {
-  return state === "crashed" || state === "stopped";
+  resume(): void {
+    if (this.#state !== "hung") return;
+    this.#state = this.#stateBeforeHang;
+    this.#child?.kill("SIGCONT");
+  }
+
+  async setReady(ready: boolean, failing: readonly string[] = ["etcd"]): Promise<void> {
+    await this.#servingChild().order({ kind: "ready", failing: ready ? [] : failing });
+    if (this.#isServing) this.#state = ready ? "running" : "unready";
+  }
+
+  async setCertificate({ certPem, keyPem }: IssuedCertificate): Promise<void> {
+    if (!this.#isGone) await this.#servingChild().order({ kind: "certificate", certPem, keyPem });
+    this.#certificate = { certPem, keyPem };
+  }
+
+  revive(): Promise<void> {
+    this.#reviving ??= this.#revive().finally(() => {
+      this.#reviving = undefined;
+    });
+    return this.#reviving;
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#isGone) {
+      const isHung = this.#state === "hung";
+      this.#state = "stopping";
+      this.#child?.kill(isHung ? "SIGKILL" : "SIGTERM");
+    }
+    await this.#child?.ended;
+  }
+
+  async #revive(): Promise<void> {
+    if (this.#state === "stopping") await this.#child?.ended;
+    if (this.#isGone) await this.launch();
+    this.resume();
+    if (this.#state === "unready") await this.setReady(true);
+  }
+
+  get #isServing(): boolean {
+    return this.#state === "running" || this.#state === "unready";
+  }
+
+  get #isGone(): boolean {
+    return this.#state === "crashed" || this.#state === "stopped";
+  }
+
+  #servingChild(): ApiserverChild {
+    if (this.#child !== undefined && this.#isServing) return this.#child;
+    throw new UserError(`the apiserver at ${this.address}:${this.port} is ${this.#state}`, "APISERVER_NOT_RUNNING");
+  }
 }
 
 function startError(error: unknown, address: string, port: number): UserError {
