@@ -13,12 +13,6 @@ interface Draft {
 
 const LIVEZONE_SERVERS = 2;
 
-/** Time for which the servers see every target healthy before the first cause, milliseconds. */
-const QUIET_MS = 9_000;
-
-/** Time after the last condition, in which all must be well again, milliseconds. */
-const AFTER_MS = 20_000;
-
 function between(random: Random, from: number, to: number): number {
   return from + random() * (to - from);
 }
@@ -47,6 +41,19 @@ function etcdGone(random: Random, { targets }: Draft, fromMs: number, lengthMs: 
   }
 }
 
+/** The check of etcd ends after 2 s by itself: what takes longer is not ready. */
+function etcdSlow(random: Random, { targets }: Draft, fromMs: number, lengthMs: number, byMs: number): void {
+  for (const list of targets) {
+    const tookMs = Math.min(byMs, 2_000) + between(random, 5, 60);
+    const isLate = byMs > 2_000;
+    add(list, fromMs + between(random, 0, 500), lengthMs, {
+      kind: "answers",
+      class: isLate ? "not-ready" : "ok",
+      tookMs,
+    });
+  }
+}
+
 type Cause = (random: Random, draft: Draft, fromMs: number, lengthMs: number) => void;
 
 /** Causes that all targets of a cluster share. */
@@ -60,18 +67,8 @@ export const SHARED_CAUSES: Readonly<Record<string, Cause>> = {
     ),
   "etcd restarted": (random, draft, fromMs) =>
     etcdGone(random, draft, fromMs, between(random, 300, 4_000), () => between(random, 5, 50)),
-  "etcd slow": (random, { targets }, fromMs, lengthMs) => {
-    const byMs = between(random, 0, 5_000);
-    for (const list of targets) {
-      const tookMs = Math.min(byMs, 2_000) + between(random, 5, 60);
-      const isLate = byMs > 2_000;
-      add(list, fromMs + between(random, 0, 500), lengthMs, {
-        kind: "answers",
-        class: isLate ? "not-ready" : "ok",
-        tookMs,
-      });
-    }
-  },
+  "etcd slow": (random, draft, fromMs, lengthMs) =>
+    etcdSlow(random, draft, fromMs, lengthMs, between(random, 0, 5_000)),
   "authority rotated": (random, { targets }, fromMs, lengthMs) => {
     const endMs = fromMs + lengthMs + 2_000;
     for (const list of targets) {
@@ -133,7 +130,37 @@ export const PROBER_CAUSES: Readonly<Record<string, Cause>> = {
     void add(pick(random, servers), fromMs, lengthMs, { kind: "loss", share: between(random, 0.02, 0.3) }),
 };
 
-const CAUSES = { ...SHARED_CAUSES, ...SINGLE_CAUSES, ...PROBER_CAUSES };
+/** An etcd that is slow by as much as the name says. */
+export const SLOW_ETCD: Readonly<Record<string, Cause>> = Object.fromEntries(
+  [500, 1_000, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000].map((byMs): [string, Cause] => [
+    `etcd slow by ${byMs / 1_000} s`,
+    (random, draft, fromMs, lengthMs) => etcdSlow(random, draft, fromMs, lengthMs, byMs),
+  ]),
+);
+
+const CAUSES: Readonly<Record<string, Cause>> = {
+  ...SHARED_CAUSES,
+  ...SINGLE_CAUSES,
+  ...PROBER_CAUSES,
+  ...SLOW_ETCD,
+};
+
+/** How long a history and its causes are, milliseconds. */
+export interface HistoryTimes {
+  /** Before the first cause every target is healthy so long. */
+  readonly quietMs: number;
+  /** A cause begins at a random moment of so long a time. */
+  readonly spreadMs: number;
+  /** Most that a cause lasts; 1 s at least. */
+  readonly longestMs: number;
+  /** Time after the last condition, in which all must be well again. */
+  readonly afterMs: number;
+}
+
+const LONG: HistoryTimes = { quietMs: 9_000, spreadMs: 12_000, longestMs: 30_000, afterMs: 20_000 };
+
+/** For histories that are played in real time. */
+export const SHORT: HistoryTimes = { quietMs: 5_500, spreadMs: 2_200, longestMs: 6_000, afterMs: 6_000 };
 
 /** One history: what happens, and by which causes. */
 export interface History {
@@ -142,18 +169,19 @@ export interface History {
 }
 
 /** @param causes names of the tables above, in any order; `cold start` begins with every apiserver down */
-export function historyOf(random: Random, targets: number, causes: readonly string[]): History {
+export function historyOf(random: Random, targets: number, causes: readonly string[], times = LONG): History {
+  const { quietMs, spreadMs, longestMs, afterMs } = times;
   const draft: Draft = {
     targets: Array.from({ length: targets }, () => []),
     servers: Array.from({ length: LIVEZONE_SERVERS }, () => []),
   };
   for (const cause of causes) {
-    const lengthMs = 1_000 * 30 ** random();
+    const lengthMs = 1_000 * (longestMs / 1_000) ** random();
     if (cause === "cold start") for (const list of draft.targets) start(random, list, between(random, -500, 2_000));
-    else CAUSES[cause]?.(random, draft, QUIET_MS + between(random, 0, 12_000), lengthMs);
+    else CAUSES[cause]?.(random, draft, quietMs + between(random, 0, spreadMs), lengthMs);
   }
   const ends = [...draft.targets, ...draft.servers].flat().map(({ toMs }) => toMs);
-  return { causes, world: { ...draft, endMs: Math.max(QUIET_MS, ...ends) + AFTER_MS } };
+  return { causes, world: { ...draft, endMs: Math.max(quietMs, ...ends) + afterMs } };
 }
 
 /** One to seven targets, mostly three to five. */

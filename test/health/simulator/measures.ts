@@ -19,6 +19,8 @@ export interface Measures {
   readonly disagreementMs: number;
   /** Longest time without a break for which one and the same target was answered by one server only. */
   readonly longestDisagreementMs: number;
+  /** Longest time from the moment at which a target is healthy for good to its first answer from then on. */
+  readonly longestReturnMs: number;
   /** Servers that did not answer with every target at the end, when all had been well for a while. */
   readonly lackingAtEnd: number;
 }
@@ -56,6 +58,7 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
     longestNarrowMs: Math.max(...narrow.map(({ longestMs }) => longestMs)),
     falseIsolations: logs.reduce((sum, log, server) => sum + falseIsolations(world, log, server), 0),
     disagreementMs: disagreement.sumMs,
+    longestReturnMs: Math.max(0, ...logs.flatMap((log) => returnsMs(world, log))),
     lackingAtEnd: logs.filter((log) => answerAt(log, world.endMs) !== 2 ** world.targets.length - 1).length,
     longestDisagreementMs: Math.max(...byTarget.map(({ longestMs }) => longestMs)),
   };
@@ -63,6 +66,17 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
 
 function answerAt({ answers }: ServerLog, atMs: number): number {
   return answers.findLast((answer) => answer.atMs <= atMs)?.targets ?? 0;
+}
+
+/** For each target that was in trouble: see {@link Measures.longestReturnMs}. */
+function returnsMs({ targets, endMs }: World, log: ServerLog): readonly number[] {
+  return targets.flatMap((conditions, target) => {
+    if (conditions.length === 0) return [];
+    const readyMs = Math.max(FROM_MS, ...conditions.map(({ toMs }) => toMs));
+    if ((answerAt(log, readyMs) & (1 << target)) !== 0) return [0];
+    const back = log.answers.find(({ atMs, targets: answered }) => atMs > readyMs && (answered & (1 << target)) !== 0);
+    return [(back?.atMs ?? endMs) - readyMs];
+  });
 }
 
 function judge(qualities: readonly number[], answered: number) {
