@@ -18,6 +18,8 @@ export interface EventLog {
    * this run of the server: the reader has to look at everything anew.
    */
   since(id: string): readonly AdminEvent[] | undefined;
+  /** The newest events, oldest first. */
+  newest(count: number): readonly AdminEvent[];
   /** @returns ends the subscription */
   subscribe(listener: EventListener): () => void;
 }
@@ -51,6 +53,7 @@ export function createEventLog(clock: { wallMs(): number }, startedMs: number, r
       if (match?.[1] !== run || number > count || number < count - ring.length) return undefined;
       return ring.slice(ring.length - (count - number));
     },
+    newest: (count) => ring.slice(-count),
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

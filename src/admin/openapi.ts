@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { VERSION } from "../lib/version.js";
+import { historySchema, stripSchema } from "./history-schema.js";
 import { ROUTES, type Route } from "./routes.js";
 import {
   addressSchema,
@@ -33,6 +34,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Error: errorSchema,
   Event: eventSchema,
   ForceRequest: forceRequestSchema,
+  History: historySchema,
   Leave: leaveSchema,
   LeaveRequest: leaveRequestSchema,
   Override: overrideSchema,
@@ -40,6 +42,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   PlainRequest: emptyRequestSchema,
   Reload: reloadSchema,
   Result: resultSchema,
+  ResultStrip: stripSchema,
   Status: statusSchema,
   Target: targetSchema,
   TargetDetail: targetDetailSchema,

@@ -3,17 +3,30 @@
  * it got as text nodes, never as HTML, and keeps the token in the page's memory alone.
  */
 
+import { PAGE_DRAWINGS } from "./page-drawings.js";
+import { PAGE_PLAN } from "./page-plan.js";
+import { PAGE_SECTIONS } from "./page-sections.js";
+
 /** The status page's script. */
 export const PAGE_SCRIPT = String.raw`"use strict";
 (() => {
+${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
   const MAX_ENDPOINTS = 200;
   const MAX_EVENTS = 50;
   const REFRESH_MS = 5000;
   const MIN_PAUSE_MS = 300;
+  const HISTORY_EVERY_MS = 10000;
   const byId = (id) => document.getElementById(id);
   let status;
   let skewMs = 0;
   let isConnected = false;
+  let history;
+  /** Cards by endpoint, each with what it was drawn from: one that would be the same is kept. */
+  const cards = new Map();
+  /** The override that is being prepared: endpoint, target, action and what has been typed. */
+  let plan;
+  /** When drained targets can be stopped, by endpoint and target; null = is answered still. */
+  const safeMoments = new Map();
 
   function make(tag, className, ...children) {
     const element = document.createElement(tag);
@@ -58,15 +71,26 @@ export const PAGE_SCRIPT = String.raw`"use strict";
       const button = make("button", "", body.health ? action + " " + body.health : action);
       button.type = "button";
       button.dataset.key = endpoint.endpoint + " " + target.id + " " + action;
-      button.addEventListener("click", () => act(endpoint, target.id, action, body));
+      const isPlanned = action === "drain" || action === "force";
+      if (isPlanned) button.setAttribute("aria-haspopup", "dialog");
+      button.addEventListener("click", () => (isPlanned ? openPlan(endpoint, target, action, body) : act(endpoint.endpoint, target.id, action, body)));
       return button;
     });
   }
 
+  const TITLES = ["target", "address", "health", "answered", "override", "last probe", "last 100", "since", "actions"];
+
   function rowsOf(endpoint, target, canAct) {
     return target.addresses.map((address, index) => {
       const row = make("tr", "");
-      const cell = (className, ...children) => row.append(make("td", className, ...children));
+      row.setAttribute("role", "row");
+      const cell = (className, ...children) => {
+        const data = make("td", className, ...children);
+        data.setAttribute("role", "cell");
+        data.dataset.label = TITLES[row.children.length];
+        row.append(data);
+      };
+      const strip = history && history.strips.get(endpoint.endpoint + " " + target.id + " " + address.address);
       cell("", index === 0 ? target.id : "");
       cell("address", address.address);
       cell("", target.disabled ? make("span", "soft", "disabled") : badge(address.health, HEALTH[address.health]));
@@ -77,29 +101,53 @@ export const PAGE_SCRIPT = String.raw`"use strict";
       cell("wrap said", ...said);
       const last = address.last;
       cell("soft wrap", last ? last.reason + " (" + Math.round(last.durationMs) + " ms)" : target.disabled ? "not probed" : "no result yet");
-      cell("soft", ago(address.sinceMs));
-      if (canAct) cell("", ...(index === 0 ? actionsOf(endpoint.endpoint, target) : []));
+      cell("", strip ? stripOf(strip, history.classes) : make("span", "soft", "none yet"));
+      const since = make("span", "", ago(address.sinceMs));
+      since.dataset.since = address.sinceMs;
+      cell("soft", since);
+      if (canAct) cell("", ...(index === 0 ? actionsOf(endpoint, target) : []));
       return row;
     });
   }
 
   function cardOf(endpoint, canAct) {
     const mode = MODES[endpoint.mode] || [endpoint.mode, "warn"];
+    const link = make("a", "", endpoint.endpoint);
+    link.href = "#q=" + encodeURIComponent(endpoint.endpoint);
     const head = make("div", "",
-      make("h3", "", endpoint.endpoint),
+      make("h3", "", link),
       make("span", "soft", "port " + endpoint.port + ", TTL " + endpoint.ttl + " s"),
       badge(mode[0], mode[1]),
       make("span", "soft", endpoint.upTargets + " of " + endpoint.targets.length + " available"));
-    const titles = ["target", "address", "health", "answered", "override", "last probe", "since"];
-    if (canAct) titles.push("");
-    const header = make("tr", "", ...titles.map((title) => {
+    const header = make("tr", "", ...TITLES.slice(0, canAct ? 9 : 8).map((title) => {
       const cell = make("th", "", title);
       cell.scope = "col";
+      cell.setAttribute("role", "columnheader");
       return cell;
     }));
+    header.setAttribute("role", "row");
     const body = make("tbody", "", ...endpoint.targets.flatMap((target) => rowsOf(endpoint, target, canAct)));
+    const table = make("table", "", make("thead", "", header), body);
+    // A narrow screen shows rows as blocks, which takes the meaning of a table from its elements.
+    table.setAttribute("role", "table");
+    table.setAttribute("aria-label", "Targets of " + endpoint.endpoint);
+    for (const group of [table.tHead, body]) group.setAttribute("role", "rowgroup");
     const answers = make("p", "answers", endpoint.answers.length ? "→ " + endpoint.answers.join("  ") : "→ nothing");
-    return make("article", "", head, make("table", "", make("thead", "", header), body), answers);
+    const card = make("article", endpoint.mode === "healthy" ? "" : "alarming", head, table, answers);
+    const changes = history && history.answers.get(endpoint.endpoint);
+    if (changes && changes.length > 0) card.append(answersOf(changes, history.nowMs));
+    return card;
+  }
+
+  /** The card of an endpoint: the one that is there, if it would be the same. */
+  function keptCardOf(endpoint, canAct) {
+    const strips = history ? history.versions.get(endpoint.endpoint) : "";
+    const from = JSON.stringify([endpoint, canAct, strips]);
+    const kept = cards.get(endpoint.endpoint);
+    if (kept && kept.from === from) return kept.card;
+    const card = cardOf(endpoint, canAct);
+    cards.set(endpoint.endpoint, { from, card });
+    return card;
   }
 
   function matches(endpoint, words) {
@@ -127,7 +175,7 @@ export const PAGE_SCRIPT = String.raw`"use strict";
       left += found.length - fitting.length;
       if (fitting.length === 0 && words.length > 0) continue;
       parts.push(make("h2", "", zone.zone + " ", make("span", "soft", "serial " + zone.serial)));
-      parts.push(...fitting.map((endpoint) => cardOf(endpoint, canAct)));
+      parts.push(...fitting.map((endpoint) => keptCardOf(endpoint, canAct)));
     }
     if (left > 0) parts.push(make("p", "soft", left + " more endpoints: narrow the filter"));
     if (parts.length === 0) parts.push(make("p", "soft", "nothing matches"));
@@ -137,6 +185,9 @@ export const PAGE_SCRIPT = String.raw`"use strict";
       const same = [...byId("zones").querySelectorAll("button")].find((button) => button.dataset.key === focused);
       if (same) same.focus();
     }
+    for (const since of document.querySelectorAll("[data-since]")) since.textContent = ago(Number(since.dataset.since));
+    byId("sections").replaceChildren(...SECTIONS.map((section) => section(status)).filter(Boolean));
+    drawPlan();
     byId("token").disabled = !status.writable;
     byId("token").placeholder = status.writable ? "read-only without" : "read-only: no admin.tokenFile";
     drawServer();
@@ -158,6 +209,7 @@ export const PAGE_SCRIPT = String.raw`"use strict";
         }
       }
     }
+    document.title = (problems.length > 0 ? "(!) " : "") + "livezone";
     byId("alarm").hidden = problems.length === 0;
     byId("alarm").textContent = problems.join(" ");
   }
@@ -167,7 +219,43 @@ export const PAGE_SCRIPT = String.raw`"use strict";
     if (!reply.ok) throw new Error("status " + reply.status);
     status = await reply.json();
     skewMs = status.nowMs - Date.now();
+    await fetchSafeMoments();
   }
+
+  /** Asks for the safe moments of drained targets; there are few of them at a time. */
+  async function fetchSafeMoments() {
+    const drained = everyTarget(status).filter(({ target }) => target.override && target.override.kind === "drained").slice(0, 20);
+    const names = new Set(drained.map(({ endpoint, target }) => endpoint.endpoint + " " + target.id));
+    for (const name of safeMoments.keys()) if (!names.has(name)) safeMoments.delete(name);
+    await Promise.all(drained.map(async ({ endpoint, target }) => {
+      const reply = await fetch(routeOf(endpoint.endpoint, target.id), { cache: "no-store" });
+      if (reply.ok) safeMoments.set(endpoint.endpoint + " " + target.id, (await reply.json()).safeAtMs || null);
+    }));
+  }
+
+  /** What happened before this page was opened, and goes on to happen. */
+  async function refreshHistory() {
+    if (document.visibilityState === "hidden") return;
+    try {
+      const reply = await fetch("/api/v1/history", { cache: "no-store" });
+      if (!reply.ok) return;
+      const read = await reply.json();
+      const versions = new Map();
+      for (const strip of read.strips) versions.set(strip.endpoint, (versions.get(strip.endpoint) || "") + strip.lastMs + " ");
+      if (!history) for (const event of read.events) note(event);
+      history = {
+        ...read, versions,
+        strips: new Map(read.strips.map((strip) => [strip.endpoint + " " + strip.target + " " + strip.address, strip])),
+        answers: new Map(read.answers.map((one) => [one.endpoint, one.changes])),
+      };
+      byId("rates").replaceChildren(ratesOf(read.queries), eventLine(read.events, read.nowMs));
+      draw();
+    } catch {
+      // The stream of events tells that there is no connection.
+    }
+  }
+
+  const routeOf = (endpoint, target) => "/api/v1/endpoints/" + encodeURIComponent(endpoint) + "/targets/" + encodeURIComponent(target);
 
   let busy = false;
   let again = false;
@@ -193,9 +281,8 @@ export const PAGE_SCRIPT = String.raw`"use strict";
   async function act(endpoint, target, action, body) {
     const verdict = byId("verdict");
     verdict.textContent = action + " " + target + " …";
-    const path = "/api/v1/endpoints/" + encodeURIComponent(endpoint) + "/targets/" + encodeURIComponent(target) + "/" + action;
     try {
-      const reply = await fetch(path, {
+      const reply = await fetch(routeOf(endpoint, target) + "/" + action, {
         method: "POST",
         headers: { "content-type": "application/json", authorization: "Bearer " + byId("token").value },
         body: JSON.stringify({ ...body, author: "status page" }),
@@ -248,8 +335,32 @@ export const PAGE_SCRIPT = String.raw`"use strict";
   }
   source.addEventListener("reset", refresh);
   setInterval(refresh, REFRESH_MS);
-  byId("filter").addEventListener("input", draw);
+  setInterval(refreshHistory, HISTORY_EVERY_MS);
+  document.addEventListener("visibilitychange", refreshHistory);
+
+  /** A filter is part of the address, so that what is seen can be sent to somebody. */
+  function readAddress() {
+    const found = /^#q=(.*)$/.exec(location.hash);
+    if (!found) return;
+    try {
+      byId("filter").value = decodeURIComponent(found[1]);
+    } catch {
+      return;
+    }
+    draw();
+  }
+  byId("filter").addEventListener("input", () => {
+    const words = byId("filter").value;
+    window.history.replaceState(null, "", words ? "#q=" + encodeURIComponent(words) : location.pathname);
+    draw();
+  });
+  window.addEventListener("hashchange", readAddress);
   byId("token").addEventListener("input", draw);
+  byId("plan").addEventListener("submit", (event) => {
+    if (event.submitter && event.submitter.value === "go" && plan) carryOut();
+  });
+  readAddress();
   refresh();
+  refreshHistory();
 })();
 `;

@@ -28,7 +28,23 @@ input, button { font: inherit; color: inherit; background: var(--card); border: 
 button { cursor: pointer; font-size: .85rem; margin-right: .25rem; }
 button:hover { border-color: var(--link); }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 1px; }
-article { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; margin: 0 0 .9rem; padding: .7rem .9rem; overflow-x: auto; }
+article.alarming { border: 2px solid var(--bad); }
+svg { display: block; }
+.strip { width: 10rem; height: 1.25rem; background: var(--back); }
+.answers-line { width: 100%; height: 2.5rem; margin-top: .3rem; background: var(--back); }
+.rates { width: 100%; height: 4rem; background: var(--card); border: 1px solid var(--line); }
+.event-line { width: 100%; height: .75rem; margin-top: .5rem; }
+.pass { fill: var(--good); }
+.fail { fill: var(--bad); }
+.alarm-back { fill: var(--bad-back); }
+.line, .base { fill: none; stroke: var(--link); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.base { stroke: var(--line); }
+.rate.noerror { fill: var(--good); } .rate.nxdomain { fill: var(--link); } .rate.refused { fill: var(--warn); }
+.rate.servfail, .rate.dropped { fill: var(--bad); } .rate.other { fill: var(--soft); }
+dialog { background: var(--card); color: var(--text); border: 1px solid var(--line); border-radius: .5rem; max-width: 34rem; }
+dialog::backdrop { background: rgb(0 0 0 / 45%); }
+dialog h2 { margin-top: 0; }
+article { content-visibility: auto; contain-intrinsic-size: auto 16rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; margin: 0 0 .9rem; padding: .7rem .9rem; overflow-x: auto; }
 article > div { display: flex; flex-wrap: wrap; gap: .2rem .8rem; align-items: baseline; margin-bottom: .4rem; }
 .soft { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; }
@@ -47,6 +63,16 @@ p.answers { margin: .5rem 0 .1rem; white-space: normal; }
 #events { list-style: none; margin: 0; padding: 0; font-size: .9rem; }
 #events li { padding: .15rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
 #events time { color: var(--soft); font-variant-numeric: tabular-nums; margin-right: .7rem; }
+@media (max-width: 52rem) {
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  table, tbody, tr, td { display: block; }
+  tr { border-top: 1px solid var(--line); padding: .35rem 0; }
+  td, td:not(.wrap) { border: 0; padding: .05rem 0; white-space: normal; }
+  td:empty { display: none; }
+  td::before { content: attr(data-label) ": "; color: var(--soft); font-size: .85rem; }
+  .strip { display: inline-block; vertical-align: middle; }
+  input { max-width: 100%; }
+}
 footer { margin-top: 1.5rem; display: flex; gap: 1rem; font-size: .9rem; }
 a { color: var(--link); }
 `;

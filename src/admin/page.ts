@@ -28,16 +28,33 @@ const HTML = `<!doctype html>
   <p id="server" aria-live="polite">connecting…</p>
 </header>
 <p id="alarm" role="alert" hidden></p>
-<div id="tools">
+<div id="tools" role="region" aria-label="Filter and token">
   <label>Filter <input id="filter" type="search" placeholder="endpoint, target or address" autocomplete="off" spellcheck="false"></label>
   <label>Token <input id="token" type="password" placeholder="read-only without" autocomplete="off" spellcheck="false"></label>
   <span id="verdict" role="status"></span>
 </div>
-<main id="zones"></main>
+<main>
+<div id="zones"></div>
+<div id="sections"></div>
+<section>
+  <h2>Queries and events in the last hour</h2>
+  <div id="rates"></div>
+</section>
 <section>
   <h2>Events</h2>
-  <ol id="events"><li class="none">none since this page was opened</li></ol>
+  <ol id="events"><li class="none">none yet</li></ol>
 </section>
+</main>
+<dialog id="plan" aria-labelledby="plan-title">
+  <form method="dialog">
+    <h2 id="plan-title"></h2>
+    <p id="preview"></p>
+    <p><label>Reason <input id="reason" autocomplete="off" maxlength="200"></label></p>
+    <p><label>Ends by itself after <input id="lasting" placeholder="30m; empty: never" autocomplete="off" spellcheck="false"></label></p>
+    <p id="too-few"><label><input id="anyway" type="checkbox"> even if too few targets are left</label></p>
+    <p><button value="go">Do it</button> <button value="cancel" formnovalidate>Cancel</button></p>
+  </form>
+</dialog>
 <noscript><p>This page needs JavaScript; the same is at <a href="/api/v1/status">/api/v1/status</a> as JSON.</p></noscript>
 <footer><a href="/metrics">metrics</a> <a href="/api/v1/status">status as JSON</a> <a href="/openapi.json">API</a></footer>
 <script>${PAGE_SCRIPT}</script>

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { historySchema } from "./history-schema.js";
 import { parseLasting } from "./override-duration.js";
 import {
   changeSchema,
@@ -67,6 +68,15 @@ export const ROUTES: readonly Route[] = [
     reply: statusSchema,
     refusals: [],
     handle: ({ service }) => service.status(),
+  },
+  {
+    method: "GET",
+    path: "/api/v1/history",
+    operation: "history",
+    summary: "What happened lately: results of probes, numbers of answers, rates of queries, events",
+    reply: historySchema,
+    refusals: [],
+    handle: ({ service }) => service.history(),
   },
   {
     method: "GET",

@@ -229,7 +229,8 @@ function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoin
           ...(signal === undefined ? {} : { signal }),
         },
       });
-      return route.operation === "status" ? { ...(given as object), ...statusOf(source, point) } : given;
+      const added = ADDED[route.operation];
+      return added === undefined ? given : { ...(given as object), ...added(source, point) };
     },
   });
 }
@@ -254,13 +255,17 @@ async function whileThere({ socket }: IncomingMessage): Promise<AbortSignal> {
   return gone.signal;
 }
 
-/** What only the admin layer knows of the status. */
-function statusOf(source: AdminSource, point: EntryPoint): { writable: boolean; lastEventId: string } {
-  return {
+/** Events that the history holds. */
+const HISTORY_EVENTS = 100;
+
+/** What only the admin layer knows, by the route whose reply it belongs to. */
+const ADDED: Readonly<Record<string, (source: AdminSource, point: EntryPoint) => object>> = {
+  status: (source, point) => ({
     writable: point.entry === "socket" || point.tokenFile !== undefined,
     lastEventId: source.events.lastId,
-  };
-}
+  }),
+  history: (source) => ({ events: source.events.newest(HISTORY_EVENTS) }),
+};
 
 function nameOf(text: string | undefined): string {
   return (text ?? "").toLowerCase().replace(/\.$/, "");

@@ -1,4 +1,5 @@
 import { UserError } from "../lib/errors.js";
+import type { History } from "./history-schema.js";
 import type { AdminEvent, Change, Drain, PendingSetting, Status, TargetDetail } from "./schemas.js";
 
 /** Codes of the errors by which a request is refused, whoever makes it; with the HTTP status they travel under. */
@@ -64,6 +65,8 @@ export interface AdminService {
   status(): Omit<Status, "writable" | "lastEventId">;
   /** One target with the results of its last probes, at most 100 for each address. */
   target(name: TargetName): TargetDetail;
+  /** What happened lately, but the events: these are the admin layer's to add. */
+  history(): Omit<History, "events">;
   drain(name: TargetName, order: OverrideOrder): Promise<Drain>;
   /** Ends a drain; does nothing to a target that is not drained. */
   undrain(name: TargetName, by: Asker): Promise<Change>;

@@ -7,11 +7,13 @@ import { VERSION } from "../lib/version.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { AdminListeners } from "./admin-listeners.js";
 import { createAdminService } from "./admin-service.js";
+import { AnswerHistory } from "./answer-history.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { HealthParts } from "./health-parts.js";
 import { DRAIN_MS } from "./lifecycle.js";
 import { metricsSource } from "./metric-rows.js";
 import { createProbeHistory, type ProbeHistory } from "./probe-history.js";
+import { QueryHistory } from "./query-history.js";
 import type { ServerState } from "./state.js";
 import type { Leaving } from "./takeover.js";
 
@@ -32,6 +34,7 @@ export interface AdminPartsOptions {
 export interface AdminParts {
   readonly metrics: Metrics;
   readonly history: ProbeHistory;
+  readonly answerHistory: AnswerHistory;
   readonly eventLog: EventLog;
   readonly listeners: AdminListeners;
 }
@@ -42,6 +45,12 @@ export function buildAdminParts(options: AdminPartsOptions): AdminParts {
   const { monitor, overrides } = options.health;
   const metrics = createMetrics(metricsSource(pool, served, monitor), { version: VERSION, transport: pool.transport });
   const history = createProbeHistory();
+  const answerHistory = new AnswerHistory();
+  const queryHistory = new QueryHistory(
+    clock,
+    () => pool.totals(),
+    () => state.isStopping,
+  );
   const eventLog = createEventLog(clock, state.startedMs);
   const streams = createEventStreams(eventLog, clock);
   metrics.watchStreams(streams);
@@ -53,6 +62,8 @@ export function buildAdminParts(options: AdminPartsOptions): AdminParts {
     served,
     overrides,
     history,
+    answerHistory,
+    queryHistory,
     reload,
     snapshot: () => monitor.snapshot(),
     isIsolated: () => monitor.isolated,
@@ -61,5 +72,5 @@ export function buildAdminParts(options: AdminPartsOptions): AdminParts {
   });
   const { registry, adminRequest: requestServed } = metrics;
   const listeners = new AdminListeners({ service, registry, events: eventLog, streams, log, requestServed }, clock);
-  return { metrics, history, eventLog, listeners };
+  return { metrics, history, answerHistory, eventLog, listeners };
 }

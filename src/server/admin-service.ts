@@ -1,8 +1,11 @@
 import { type AdminService, ReloadRefusedError } from "../admin/service.js";
 import { isClockSuspect } from "../health/clock-suspicion.js";
 import { VERSION } from "../lib/version.js";
+import type { AnswerHistory } from "./answer-history.js";
 import { type OverrideRequestParts, OverrideRequests } from "./override-requests.js";
 import type { ProbeHistory } from "./probe-history.js";
+import type { QueryHistory } from "./query-history.js";
+import { recentHistory } from "./recent-history.js";
 import { pendingSettings } from "./restart-only-settings.js";
 import type { ServerState } from "./state.js";
 import { targetView, zoneViews } from "./status-view.js";
@@ -11,6 +14,8 @@ import { targetView, zoneViews } from "./status-view.js";
 export interface AdminServiceParts extends OverrideRequestParts {
   readonly state: ServerState;
   readonly history: ProbeHistory;
+  readonly answerHistory: AnswerHistory;
+  readonly queryHistory: QueryHistory;
   isIsolated(): boolean;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
@@ -49,6 +54,7 @@ export function createAdminService(parts: AdminServiceParts): AdminService {
         })),
       };
     },
+    history: () => recentHistory(parts),
     drain: (name, order) => requests.drain(name, order),
     undrain: (name, by) => requests.undrain(name, by),
     force: (name, health, order) => requests.force(name, health, order),

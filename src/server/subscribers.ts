@@ -6,6 +6,7 @@ import type { Notifier } from "../transfer/notifier.js";
 import type { TransferService } from "../transfer/service.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { adminEvents } from "./admin-events.js";
+import type { AnswerHistory } from "./answer-history.js";
 import { certificateWarnings } from "./certificate-warnings.js";
 import { clockSuspecting } from "./clock-suspecting.js";
 import { type ConfigWatch, configWatching } from "./config-watcher.js";
@@ -30,6 +31,7 @@ export interface SubscriberParts {
   readonly exchange: DatagramExchange;
   readonly metrics: Metrics;
   readonly history: ProbeHistory;
+  readonly answerHistory: AnswerHistory;
   readonly served: ServedEndpoints;
   readonly eventLog: EventLog;
   readonly persistence: HealthPersistence;
@@ -48,6 +50,7 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     secondaries: notifying(parts.notifier, parts.exchange),
     metrics: eventMetrics(parts.metrics),
     "probe history": historyKeeping(parts.history),
+    "answer history": parts.answerHistory.subscriber(),
     certificates: certificateWarnings(events, parts.served),
     clock: clockSuspecting(events),
     "admin events": adminEvents(parts.eventLog),

@@ -16,6 +16,10 @@ export interface BrowserPage {
   /** Every address that was asked for. */
   requests(): readonly string[];
   setDark(isDark: boolean): Promise<void>;
+  /** Pixels. */
+  setSize(width: number, height: number): Promise<void>;
+  /** Presses a key by its name, such as `Tab`, `Enter`, `Escape`. */
+  press(key: string): Promise<void>;
   /** A picture as PNG. */
   screenshot(): Promise<Buffer>;
 }
@@ -118,6 +122,16 @@ export async function startBrowser(cleanup: Cleanup = afterThisTest): Promise<Br
     async setDark(isDark) {
       const features = [{ name: "prefers-color-scheme", value: isDark ? "dark" : "light" }];
       await send("Emulation.setEmulatedMedia", { features });
+    },
+    async setSize(width, height) {
+      await send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+    },
+    async press(key) {
+      const text = key === "Enter" ? { text: "\r" } : {};
+      const code = { Tab: 9, Enter: 13, Escape: 27 }[key] ?? 0;
+      const common = { key, code: key, windowsVirtualKeyCode: code };
+      await send("Input.dispatchKeyEvent", { type: "keyDown", ...common, ...text });
+      await send("Input.dispatchKeyEvent", { type: "keyUp", ...common });
     },
     async screenshot() {
       const { data } = await send("Page.captureScreenshot", { format: "png" });

@@ -25,7 +25,8 @@ describeWith(["chromium"], "the status page in a browser", () => {
     const page = await startBrowser();
     await page.open(`${server.url}/`);
     const text = () => page.evaluate<string>("document.body.innerText");
-    const buttons = () => page.evaluate<string[]>("[...document.querySelectorAll('button')].map((b) => b.textContent)");
+    const buttons = () =>
+      page.evaluate<string[]>("[...document.querySelectorAll('article button')].map((b) => b.textContent)");
     const shows = (what: string) =>
       waitUntil(async () => (await text()).includes(what), { describe: `"${what}" on the page` });
 

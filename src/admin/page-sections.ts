@@ -1,0 +1,48 @@
+/*
+ * Sections of the status page below the endpoints, as text like the rest of its script (see page-script.ts). A capability that has
+ * something to show (siblings, sources of targets, secondaries) adds one function to SECTIONS.
+ */
+
+/** Functions of the status page's script that make its sections. They use `make`, `ago` and `clockTime` of it. */
+export const PAGE_SECTIONS = `
+  const DAY_MS = 86400000;
+
+  const everyTarget = (view) => view.zones.flatMap((zone) =>
+    zone.endpoints.flatMap((endpoint) => endpoint.targets.map((target) => ({ endpoint, target }))));
+
+  function listOf(title, items) {
+    if (items.length === 0) return undefined;
+    return make("section", "", make("h2", "", title), make("ul", "", ...items.map((item) => make("li", "", item))));
+  }
+
+  /** Certificates that end within 30 days, the next one first. */
+  function certificateSection(view) {
+    const ending = new Map();
+    for (const { endpoint, target } of everyTarget(view)) {
+      for (const address of target.addresses) {
+        const expiry = address.last && address.last.certificateExpiryMs;
+        if (expiry && expiry < view.nowMs + 30 * DAY_MS) ending.set(target.id + " (" + address.address + ") of " + endpoint.endpoint, expiry);
+      }
+    }
+    const sorted = [...ending].sort((a, b) => a[1] - b[1]).slice(0, 20);
+    return listOf("Certificates that end soon", sorted.map(([name, expiry]) => {
+      const days = Math.floor((expiry - view.nowMs) / DAY_MS);
+      return name + (days < 0 ? ": has ended" : ": in " + days + (days === 1 ? " day" : " days")) + ", " + new Date(expiry).toLocaleString();
+    }));
+  }
+
+  /** Who is drained or forced, since when, and when a drained one can be stopped. */
+  function overrideSection(view) {
+    const items = everyTarget(view).filter(({ target }) => target.override).map(({ endpoint, target }) => {
+      const safe = safeMoments.get(endpoint.endpoint + " " + target.id);
+      const clock = target.override.kind !== "drained" || safe === undefined ? "" :
+        safe === null ? ": is answered still" : safe > view.nowMs
+          ? ": can be stopped at " + clockTime(safe) + ", in " + Math.ceil((safe - view.nowMs) / 1000) + " s"
+          : ": can be stopped, since " + clockTime(safe);
+      return target.id + " of " + endpoint.endpoint + " is " + overrideText(target.override) + ", for " + ago(target.override.setAtMs) + clock;
+    });
+    return listOf("Drained and forced", items);
+  }
+
+  const SECTIONS = [overrideSection, certificateSection];
+`;
