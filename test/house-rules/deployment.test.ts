@@ -1,11 +1,12 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { validate } from "dockerfile-utils";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { afterAllTests } from "../support/cleanup.js";
+import { temporaryFolder } from "../support/temp.js";
 import { root, textOf } from "./source.js";
 
 interface Instruction {
@@ -26,6 +27,9 @@ function instructionsOf(dockerfile: string): Instruction[] {
       return { name, text: rest.join(" ") };
     });
 }
+
+/** Node.js in the image. */
+const NODE = "/usr/lib/livezone/bin/node";
 
 const dockerfile = textOf("Dockerfile");
 const instructions = instructionsOf(dockerfile);
@@ -48,32 +52,31 @@ describe("Dockerfile", () => {
     expect(validate("FORM node\nEXPOSE -1\n")).not.toEqual([]);
   });
 
-  test("starts both stages from the same slim image of a line with long-term support", () => {
-    const images = texts(instructions, "FROM").map((text) => text.split(" ")[0]);
-    expect(images).toHaveLength(2);
-    expect(new Set(images).size).toBe(1);
-    const [, line] = /^node:(\d+)-\w+-slim$/.exec(images[0] ?? "") ?? [];
+  test("is built with a line of Node.js that has long-term support, and holds no distribution", () => {
+    const [build, final] = texts(instructions, "FROM").map((text) => text.split(" ")[0]);
+    expect(texts(instructions, "FROM")).toHaveLength(2);
+    const [, line] = /^node:(\d+)-\w+-slim$/.exec(build ?? "") ?? [];
     // Node.js gives long-term support to even lines.
     expect(Number(line) % 2).toBe(0);
     expect(Number(line)).toBeGreaterThanOrEqual(20);
+    expect(final).toBe("scratch");
+    expect(texts(finalStage, "RUN")).toEqual([]);
   });
 
-  test("ends as a user that is not root, by number, after the last step that needs root", () => {
+  test("ends as a user that is not root, by number", () => {
     expect(texts(finalStage, "USER")).toEqual(["1000:1000"]);
-    const user = finalStage.findIndex(({ name }) => name === "USER");
-    expect(finalStage.findLastIndex(({ name }) => name === "RUN")).toBeLessThan(user);
   });
 
   test("gives node one capability and no other", () => {
     expect(runs(instructions).filter((run) => run.startsWith("setcap"))).toEqual([
-      "setcap cap_net_bind_service=+ep /usr/local/bin/node",
+      "setcap cap_net_bind_service=+ep /image/usr/lib/livezone/bin/node",
     ]);
   });
 
   test("opens DNS on both transports, checks its health, and starts `serve` without a shell", () => {
     expect(texts(finalStage, "EXPOSE")).toEqual(["53/udp 53/tcp 9853/tcp"]);
     expect(texts(finalStage, "HEALTHCHECK")).toHaveLength(1);
-    expect(JSON.parse(texts(finalStage, "ENTRYPOINT")[0] ?? "")).toEqual(["node", "/opt/livezone/dist/main.js"]);
+    expect(JSON.parse(texts(finalStage, "ENTRYPOINT")[0] ?? "")).toEqual([NODE, "/usr/lib/livezone/dist/main.js"]);
     expect(JSON.parse(texts(finalStage, "CMD")[0] ?? "")).toEqual(["serve", "--config", "/etc/livezone/livezone.yaml"]);
   });
 
@@ -81,13 +84,11 @@ describe("Dockerfile", () => {
     const known = [
       /^apt-get update$/,
       /^apt-get install -y --no-install-recommends [\w .-]+$/,
-      /^apt-get purge -y --auto-remove [\w .-]+$/,
       /^rm -rf \/var\/lib\/apt\/lists\/\*$/,
       /^setcap /, // run below
-      /^install -d -o 1000 -g 1000 \/var\/lib\/livezone \/run\/livezone$/,
       /^npm ci --include=dev --ignore-scripts$/, // run by scripts/ensure.mjs
-      /^npm run build$/, // run below
-      /^npm prune --omit=dev --ignore-scripts$/, // run below
+      /^npm run build$/, // run by scripts/ensure.mjs
+      /^node scripts\/package\/image\.mjs \/image$/, // run below
     ];
     expect(runs(instructions).filter((run) => !known.some((pattern) => pattern.test(run)))).toEqual([]);
     expect(textOf("scripts/ensure.mjs")).toMatch(/"ci",\s*"--include=dev",\s*"--ignore-scripts"/);
@@ -112,58 +113,36 @@ describe("Dockerfile", () => {
   });
 });
 
-describe("the image's content, made by the Dockerfile's own steps,", () => {
-  let folder: string;
-  const build = () => join(folder, "src");
-  const image = () => join(folder, "image");
-
-  /** Copies as one COPY instruction says, with the builder's `/src` and the image's working directory in `folder`. */
-  function copy(text: string, fromTree: string, to: string): void {
-    const words = text.split(" ").filter((word) => !word.startsWith("--"));
-    const target = words.pop() ?? "";
-    for (const word of words) {
-      const source = join(fromTree, word.replace(/^\/src\//, ""));
-      const destination = target === "./" ? join(to, word.replace(/^.*\//, "")) : join(to, target);
-      mkdirSync(dirname(destination), { recursive: true });
-      cpSync(source, destination, { recursive: true, verbatimSymlinks: true });
-    }
-  }
+describe("the image's content, made by the Dockerfile's own step,", () => {
+  const folder = temporaryFolder(afterAllTests());
+  const image = join(folder, "image");
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "livezone-image-"));
-    mkdirSync(image());
-    for (const { name, text } of buildStage) {
-      if (name === "COPY") copy(text, root, build());
-      // What `npm ci` installs is there already; scripts/ensure.mjs put it there with the same arguments.
-      if (name === "RUN" && text.startsWith("npm ci")) copy("node_modules node_modules", root, build());
-      else if (name === "RUN" && text.startsWith("npm ")) {
-        execFileSync("sh", ["-c", text], { cwd: build(), stdio: ["ignore", "ignore", "inherit"] });
-      }
-    }
-    for (const text of texts(finalStage, "COPY")) {
-      if (text.startsWith("--from=build")) copy(text, build(), image());
-      else copy(text, root, image());
-    }
+    const [step = ""] = runs(buildStage).filter((run) => run.startsWith("node scripts/package/image.mjs"));
+    const [, script = ""] = step.split(" ");
+    execFileSync(process.execPath, [script, image], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   }, 120_000);
 
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  test("has no development dependency", () => {
-    const { devDependencies, dependencies } = JSON.parse(textOf("package.json"));
-    const there = (name: string) => existsSync(join(image(), "node_modules", name));
-    expect(Object.keys(devDependencies).filter(there)).toEqual([]);
-    expect(Object.keys(dependencies).filter((name) => !there(name))).toEqual([]);
-    expect(readdirSync(image()).sort()).toEqual(["LICENSE", "build", "dist", "node_modules", "package.json", "zones"]);
+  test("is the program, Node.js, its libraries, and no shell", () => {
+    const libraries = readdirSync(image).filter((name) => /^lib/.test(name));
+    expect(readdirSync(image).filter((name) => !libraries.includes(name))).toEqual(["etc", "run", "tmp", "usr", "var"]);
+    expect(readdirSync(join(image, "usr/lib/livezone"))).toEqual(
+      expect.arrayContaining(["bin", "dist", "node_modules", "package.json", "zones"]),
+    );
+    expect(readdirSync(join(image, "usr/lib/livezone/node_modules"))).toEqual(["pino-pretty"]);
+    const files = readdirSync(image, { recursive: true }).map(String);
+    expect(files.filter((file) => /(?:^|\/)(?:sh|bash|apt|npm)$/.test(file))).toEqual([]);
   });
 
-  test("starts with production dependencies only", () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["dist/main.js", "--version"], {
-      cwd: image(),
+  test.skipIf(process.getuid?.() !== 0)("starts with nothing around it, as a user that is not root", () => {
+    execFileSync("chmod", ["755", folder]);
+    const [entry = "", main = ""] = JSON.parse(texts(finalStage, "ENTRYPOINT")[0] ?? "[]");
+    const { status, stdout, stderr } = spawnSync("chroot", ["--userspec=1000:1000", image, entry, main, "--version"], {
       encoding: "utf8",
       env: { PATH: process.env.PATH, NODE_ENV: "production" },
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toContain(JSON.parse(textOf("package.json")).version);
+    expect(stdout.trim()).toBe(JSON.parse(textOf("package.json")).version);
   });
 
   test("has a health check that fails when nothing answers and passes when it does", async () => {
@@ -201,7 +180,7 @@ describe("the image's content, made by the Dockerfile's own steps,", () => {
     const asUser = () => spawnSync("setpriv", [...drop, limit, node, "-e", bind], { cwd: "/", encoding: "utf8" });
     expect(asUser().stdout.trim()).toBe("EACCES");
     const [setcap = ""] = runs(instructions).filter((run) => run.startsWith("setcap"));
-    execFileSync("sh", ["-c", setcap.replace("/usr/local/bin/node", node)]);
+    execFileSync("sh", ["-c", setcap.replace("/image/usr/lib/livezone/bin/node", node)]);
     // Something else on this machine may own the port; permission was given all the same.
     expect(["bound", "EADDRINUSE"]).toContain(asUser().stdout.trim());
   });
