@@ -1,4 +1,4 @@
-import { FLAG, RCODE, TYPE } from "../wire/constants.js";
+import { FLAG, MAX_NAME_OCTETS, RCODE, TYPE } from "../wire/constants.js";
 import { encodeSections } from "../wire/message.js";
 import { isWithin, lowerName, type Name, parentName, prependLabels } from "../wire/name.js";
 import { namesInside } from "../wire/rdata.js";
@@ -77,7 +77,7 @@ export function compileNode(view: ZoneView, name: Name): NodeCompilation {
       types: types.map((type) => ({ type, answer: compile(type) })),
       fallback: own.has(TYPE.CNAME) ? compile(0) : "nodata",
       ...(anyType === undefined ? {} : { anyType }),
-      below: tracked.has(wildcardOf(name)) ? "wildcard" : "nxdomain",
+      below: wildcardBelow(tracked, name) === undefined ? "nxdomain" : "wildcard",
     },
     reads,
     existence,
@@ -102,9 +102,11 @@ export function isWildcard(name: Name): boolean {
   return name.startsWith("\x01*");
 }
 
-/** `*.<name>` (RFC 4592 §2.1.1), or the name itself where that would be too long. */
-function wildcardOf(name: Name): Name {
-  return name.length + 2 > 255 ? name : prependLabels(["*"], name);
+/** `*.<name>` (RFC 4592 §2.1.1) if it exists; it cannot where it would be too long. */
+function wildcardBelow(view: ZoneView, name: Name): Name | undefined {
+  if (name.length + 2 > MAX_NAME_OCTETS) return undefined;
+  const wildcard = prependLabels(["*"], name);
+  return view.has(wildcard) ? wildcard : undefined;
 }
 
 /** A record list still growing; `owner` is the question's name for what stands at the name asked for. */
@@ -171,8 +173,8 @@ function find(
   if (view.has(name)) return { kind: "node", name };
   for (let at = parentName(name); at !== undefined; at = parentName(at)) {
     if (!view.has(at)) continue;
-    const wildcard = wildcardOf(at);
-    return view.has(wildcard) ? { kind: "node", name: wildcard } : { kind: "none" };
+    const wildcard = wildcardBelow(view, at);
+    return wildcard === undefined ? { kind: "none" } : { kind: "node", name: wildcard };
   }
   return { kind: "none" };
 }

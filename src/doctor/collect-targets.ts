@@ -6,6 +6,7 @@ import { singleProbes } from "../config/probe-list.js";
 import type { ResultClass } from "../health/health.js";
 import type { RunProbe } from "../health/probes/probe.js";
 import { placeOfProbe } from "../health/probes/target.js";
+import { addressOctets, addressText } from "../wire/address.js";
 import type { CertificateFacts, TargetFacts } from "./facts.js";
 import { mapLimited } from "./pace.js";
 
@@ -73,7 +74,8 @@ export function certificateFacts(certificate: X509Certificate): CertificateFacts
   return {
     altNames,
     dnsNames: startingWith("DNS:"),
-    addresses: startingWith("IP Address:"),
+    // Node writes IPv6 in full, `2001:DB8:0:0:0:0:0:11`; ours are compared with these.
+    addresses: startingWith("IP Address:").map((address) => addressText(addressOctets(address))),
     issuer: certificate.issuer.replaceAll("\n", ", "),
     fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
     validToMs: Date.parse(certificate.validTo),

@@ -84,7 +84,7 @@ export interface CertificateFacts {
   /** Its alternative names in Node's spelling: `DNS:api.example.com, IP Address:192.0.2.1`. */
   readonly altNames: string;
   readonly dnsNames: readonly string[];
-  /** IP addresses in its subject alternative names. */
+  /** IP addresses in its subject alternative names, in canonical text form (RFC 5952). */
   readonly addresses: readonly string[];
   readonly issuer: string;
   /** SHA-256, hexadecimal. */
