@@ -8,6 +8,10 @@
  * get it back in turn, so often a second: compiled and posted by the main thread, as a change of health is. Answered,
  * when all are made, with `{ changes: [[nanoseconds, addresses], ...] }`: CLOCK_MONOTONIC right before each change
  * was compiled, and the number of addresses that are answered after it. `timed`, `isNew`: see below.
+ *
+ * `{ slide: { perSecond, seconds } }` gives the same endpoint other targets so often a second: those numbered n, n + 1 and
+ * n + 2, and n grows by one each time, so that a name goes and a name comes. Target n is `tN` with the address
+ * `10.9.(n >> 8).(n & 255)`. Answered with `{ slid: n }`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -17,6 +21,7 @@ import { createLogger } from "../dist/lib/logger.js";
 import { prepare } from "../dist/server/load-zones.js";
 import { WorkerPool } from "../dist/transport/worker-pool.js";
 import { startThread } from "../dist/transport/worker-thread.js";
+import { createZoneEndpoint } from "../dist/zone/endpoint.js";
 import { LiveZone } from "../dist/zone/live-zone.js";
 
 const { values: options } = parseArgs({
@@ -120,13 +125,39 @@ function put(count, isNew = false) {
     unseen += 1;
     answers.addresses[0].address = `10.${(unseen >> 16) & 255}.${(unseen >> 8) & 255}.${unseen & 255}`;
   }
-  const change = zone.setEndpoint(value, answers, Date.now());
+  follow(zone.setEndpoint(value, answers, Date.now()));
+}
+
+function follow(change) {
   if (change === undefined) return;
   tables.change(change);
   if (!isPlanned) queueMicrotask(distribute);
   isPlanned = true;
 }
 
-process.on("message", (wanted) => void change(wanted).then((changes) => process.send({ changes })));
+/** The number of the first target of the set that slides. */
+let first = 0;
+
+function target(number) {
+  const address = `10.9.${(number >> 8) & 255}.${number & 255}`;
+  return { ...endpoint.targets[0], id: `t${number}`, addresses: [address] };
+}
+
+async function slide({ perSecond, seconds }) {
+  const startMs = performance.now();
+  const total = Math.round(perSecond * seconds);
+  for (let made = 0; made < total; made += 1) {
+    await delay(Math.max(1, startMs + (made + 1) * (1000 / perSecond) - performance.now()));
+    first += 1;
+    const config = { ...endpoint, targets: [0, 1, 2].map((place) => target(first + place)) };
+    follow(zone.setEndpoint(createZoneEndpoint(config, zone.zone.name), answerable(config), Date.now()));
+  }
+  return first;
+}
+
+process.on("message", (wanted) => {
+  if (wanted.slide === undefined) void change(wanted).then((changes) => process.send({ changes }));
+  else void slide(wanted.slide).then((slid) => process.send({ slid }));
+});
 process.once("disconnect", () => process.exit(0));
 process.once("SIGTERM", () => void answering.stop(0).then(() => process.exit(0)));

@@ -179,7 +179,8 @@ async function change({ child }, wanted) {
   }
 }
 
-function compile(folder, name) {
+/** Compiles a C program of this folder. @returns its path */
+export function compile(folder, name) {
   const target = join(folder, `bin-${name}`);
   const { status, stderr, error } = spawnSync(
     "cc",
@@ -197,7 +198,7 @@ function writeQueries(folder, kind, lines) {
 }
 
 /** A port that is free for UDP and TCP now. */
-async function freePort() {
+export async function freePort() {
   for (;;) {
     const socket = createSocket("udp4");
     const server = createServer();
@@ -246,7 +247,8 @@ function answers(port, name) {
   });
 }
 
-function runLoad(load, args) {
+/** Runs the load on its core. @returns what it prints */
+export function runLoad(load, args) {
   const child = spawn("taskset", ["-c", LOAD_CORE, load, ...args].map(String), {
     stdio: ["ignore", "pipe", "inherit"],
   });
