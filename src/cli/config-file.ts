@@ -10,14 +10,21 @@ export const CONFIG_OPTION = [
   `configuration file (default: ${DEFAULT_FILES.join(", then ")})`,
 ] as const;
 
-/** The configuration file to use; undefined if none is given and there is none in the usual places. */
-export function existingConfigFile(given: string | undefined): string | undefined {
-  return given ?? DEFAULT_FILES.find((file) => existsSync(file));
+/**
+ * The configuration file to use; undefined if none is given and there is none in the usual places.
+ *
+ * @param exists whether there is a file with that name
+ */
+export function existingConfigFile(
+  given: string | undefined,
+  exists: (file: string) => boolean = existsSync,
+): string | undefined {
+  return given ?? DEFAULT_FILES.find((file) => exists(file));
 }
 
-/** The configuration file to use. @throws UserError if none is given and there is none in the usual places */
-export function findConfigFile(given: string | undefined): string {
-  const found = existingConfigFile(given);
+/** As {@link existingConfigFile}. @throws UserError if none is given and there is none in the usual places */
+export function findConfigFile(given: string | undefined, exists: (file: string) => boolean = existsSync): string {
+  const found = existingConfigFile(given, exists);
   if (found === undefined) {
     throw new UserError(
       `no configuration: looked for ${DEFAULT_FILES.join(" and ")}; name one with --config FILE`,

@@ -4,8 +4,8 @@ import { VERSION } from "../lib/version.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { writeJson } from "./output.js";
 
-/** Adds a command to the program. */
-export type AddCommand = (program: Command, context: CommandContext) => void;
+/** Adds a command to the program. @param buildWhole for a command that tells of all commands */
+type AddCommand = (program: Command, context: CommandContext, buildWhole: () => Promise<Command>) => void;
 
 /**
  * Every command, one file each, in the order of the help. A file is loaded when its command is given, or for a help
@@ -52,7 +52,8 @@ export async function buildProgram(context: CommandContext, names = Object.keys(
       minWidthToWrap: 20,
     })
     .exitOverride();
-  for (const name of names) (await COMMANDS[name]?.())?.(program, context);
+  const buildWhole = () => buildProgram({ exit() {} });
+  for (const name of names) (await COMMANDS[name]?.())?.(program, context, buildWhole);
   for (const command of program.commands) command.exitOverride();
   return program;
 }

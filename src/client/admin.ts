@@ -50,7 +50,7 @@ export interface AdminClient {
 /** Largest reply, in octets: the status of 100,000 targets has some 40 MB. */
 const MAX_REPLY_OCTETS = 64 * 1024 * 1024;
 
-/** Longest line of the stream of events, in characters; an event has below 100 KiB. */
+/** Longest beginning of a line that is kept of the stream of events, in characters; an event has below 100 KiB. */
 const MAX_LINE = 1024 * 1024;
 
 /**
@@ -65,7 +65,7 @@ export function parseAdminAddress(text: string): AdminAddress {
     throw new UserError(`--admin ${text}: write a URL such as http://127.0.0.1:9853`, "ADMIN_ADDRESS");
   }
   const path = text.replace(/^unix:/, "");
-  if (path === "" || /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
+  if (path === "" || /^(?!unix:\/\/\/)[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     throw new UserError(`--admin ${text}: write the path of a socket, or a URL with http or https`, "ADMIN_ADDRESS");
   }
   return { kind: "socket", path: resolve(path) };
@@ -124,7 +124,8 @@ export function createAdminClient(address: AdminAddress, options: AdminClientOpt
           chunks.push(chunk);
         }
       } catch (error) {
-        throw unreachable(address, error, remedy);
+        // A reply that is broken off because its time is over looks like a connection that was closed.
+        throw unreachable(address, signal.aborted ? signal.reason : error, remedy);
       }
       const version = response.headers["livezone-version"];
       return {

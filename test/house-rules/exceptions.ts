@@ -7,22 +7,18 @@ export const LONG_FUNCTIONS: readonly string[] = [];
 export const LONG_FILES: readonly string[] = [];
 
 /** Import circles. */
-export const IN_A_CIRCLE: readonly string[] = ["src/cli/completion.ts > src/cli/program.ts > src/cli/completion.ts"];
+export const IN_A_CIRCLE: readonly string[] = [];
 
 /** Files that decide something and have no test in the mirror tree. */
 export const WITHOUT_A_TEST: readonly string[] = [
   "src/app.ts",
-  "src/cli/config-file.ts",
   "src/cli/force.ts",
-  "src/cli/man-page.ts",
   "src/cli/overriding.ts",
-  "src/cli/problems.ts",
   "src/cli/reload.ts",
   "src/cli/serve.ts",
   "src/cli/undrain.ts",
   "src/cli/unforce.ts",
   "src/cli/unsuppress.ts",
-  "src/client/admin.ts",
   "src/health/probes/all.ts",
   "src/health/probes/http.ts",
   "src/health/probes/https.ts",
