@@ -50,6 +50,17 @@ describeOnLinux("livezone demo without a terminal", () => {
     const children = childrenOf(demo.pid);
     expect(children).toHaveLength(ADDRESSES.length);
 
+    // What an operator does is no result of a probe.
+    for (const [command, line] of [
+      ["drain", /^[\d:.]+ {2}cp2 {2}left the answer: drained$/m],
+      ["undrain", /^[\d:.]+ {2}cp2 {2}came into the answer$/m],
+    ] as const) {
+      await runLivezone([command, DEMO_ENDPOINT, "cp2", "--admin", socket], { cwd: folder });
+      await waitUntil(() => line.test(demo.stdout()), {
+        describe: () => `${command} in what the demo prints; that was:\n${demo.stdout()}`,
+      });
+    }
+
     const [victim = 0] = children;
     process.kill(victim, "SIGKILL");
     await waitUntil(() => /^[\d:.]+ {2}cp\d {2}left the answer: .*refused/m.test(demo.stdout()), {
