@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { hostname } from "node:os";
 import ipaddr from "ipaddr.js";
-import { readRegularFile } from "../config/source.js";
+import { readRegularFile } from "../lib/regular-file.js";
 
 /** Largest token file, octets: the longest token and some space. */
 const MAX_TOKEN_FILE_OCTETS = 8_192;

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
@@ -6,12 +5,17 @@ import type { z } from "zod";
 import { errorSchema } from "../admin/schemas.js";
 import { type AdminAddress, type AdminClient, createAdminClient, parseAdminAddress } from "../client/admin.js";
 import { messageOf, UserError } from "../lib/errors.js";
+import { readRegularFile } from "../lib/regular-file.js";
 import { VERSION } from "../lib/version.js";
 import { CONFIG_OPTION, existingConfigFile } from "./config-file.js";
 import { writeError } from "./output.js";
 
 /** Where the control socket is when no configuration says otherwise. */
 const DEFAULT_SOCKET = "/run/livezone/admin.sock";
+
+/** Largest token file and main file that are read, octets. */
+const MAX_TOKEN_FILE_OCTETS = 64 * 1024;
+const MAX_MAIN_FILE_OCTETS = 4 * 1024 * 1024;
 
 /** The options by which a command finds the running server. */
 export interface AdminOptions {
@@ -45,12 +49,9 @@ export async function openAdmin(options: AdminOptions): Promise<AdminClient> {
 }
 
 function readToken(file: string): string {
-  let token: string;
-  try {
-    token = readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new UserError(`--token-file ${file}: ${messageOf(error)}`, "ADMIN_TOKEN_FILE");
-  }
+  const read = readRegularFile(file, MAX_TOKEN_FILE_OCTETS);
+  if ("why" in read) throw new UserError(`--token-file ${file}: ${read.why}`, "ADMIN_TOKEN_FILE");
+  const token = read.content.toString("latin1").trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new UserError(`--token-file ${file}: it holds no token of printable characters`, "ADMIN_TOKEN_FILE");
 }
@@ -69,18 +70,14 @@ async function configuredPlace(given: string | undefined): Promise<Place> {
   const file = existingConfigFile(given);
   const usual: AdminAddress = { kind: "socket", path: DEFAULT_SOCKET };
   if (file === undefined) return { address: usual };
-  let main: unknown;
-  try {
-    // Not loaded for a command that is told where to look.
-    const { parse } = await import("yaml");
-    main = parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    if (given !== undefined) throw new UserError(`--config ${file}: ${messageOf(error)}`, "CONFIG_UNREADABLE");
-    const [why = ""] = messageOf(error).split("\n");
-    const remedy = `${file}, which says where the server is, cannot be read: ${why} Mend it ("livezone check" says what is wrong), or name the place with --admin SOCKET|URL`;
+  const main = await readMain(file);
+  if ("why" in main) {
+    if (given !== undefined) throw new UserError(`--config ${file}: ${main.why}`, "CONFIG_UNREADABLE");
+    const [why = ""] = main.why.split("\n");
+    const remedy = `${file}, which says where the server is, cannot be read: ${why}. Mend it ("livezone check" says what is wrong), or name the place with --admin SOCKET|URL`;
     return { address: usual, remedy };
   }
-  const admin = memberOf(main, "admin");
+  const admin = memberOf(main.value, "admin");
   const socket = memberOf(admin, "socket");
   if (typeof socket === "string" && socket !== "") {
     return { address: { kind: "socket", path: resolve(dirname(file), socket) } };
@@ -93,6 +90,19 @@ async function configuredPlace(given: string | undefined): Promise<Place> {
     address: usual,
     remedy: `${file} has neither admin.socket nor admin.http, so its server cannot be asked. Add "admin: { socket: ${DEFAULT_SOCKET} }" to it and restart the server, or name another place with --admin SOCKET|URL`,
   };
+}
+
+/** What a main file holds, or why that cannot be told. */
+async function readMain(file: string): Promise<{ readonly value: unknown } | { readonly why: string }> {
+  const read = readRegularFile(file, MAX_MAIN_FILE_OCTETS);
+  if ("why" in read) return read;
+  // Not loaded for a command that is told where to look.
+  const { parse } = await import("yaml");
+  try {
+    return { value: parse(read.content.toString("utf8")) };
+  } catch (error) {
+    return { why: messageOf(error).replace(/[.:]$/, "") };
+  }
 }
 
 /** The URL of a listener; one on all addresses is asked on loopback. */

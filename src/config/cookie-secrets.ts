@@ -1,4 +1,4 @@
-import { readRegularFile } from "./source.js";
+import { readRegularFile } from "../lib/regular-file.js";
 
 /** Two lines of 32 digits and some comment. */
 const MAX_FILE_OCTETS = 4_096;

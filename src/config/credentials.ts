@@ -1,9 +1,10 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
+import { readRegularFile } from "../lib/regular-file.js";
 import type { Path } from "./positions.js";
 import { formatPath, quote } from "./quote.js";
-import { problemAt, type Report, readRegularFile, type Source } from "./source.js";
+import { problemAt, type Report, type Source } from "./source.js";
 
 /** Largest PEM or token file, in octets: the bundle of all public authorities is about 230 KiB. */
 const MAX_CREDENTIAL_OCTETS = 4 * 1024 * 1024;

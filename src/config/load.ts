@@ -4,6 +4,7 @@ import path from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
 import type { Problem } from "../lib/errors.js";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
+import { readRegularFile } from "../lib/regular-file.js";
 import { probeLayer } from "./build-probe.js";
 import { buildZoneConfig, type ZoneDefaults } from "./build-zone.js";
 import type { AdminConfig, Config, Position, ZoneConfig } from "./config.js";
@@ -16,7 +17,7 @@ import { formatPath, quote } from "./quote.js";
 import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
 import { logOptions, type MainInput, mainOptions, mainSchema } from "./schema.js";
 import { zoneSchema } from "./schema-zone.js";
-import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, readRegularFile, type Source } from "./source.js";
+import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, type Source } from "./source.js";
 import { buildTransfer } from "./transfer.js";
 import { type Valid, validate } from "./validate.js";
 

@@ -1,4 +1,4 @@
-import { readRegularFile } from "./source.js";
+import { readRegularFile } from "../lib/regular-file.js";
 
 /** A key clause of BIND with some comment. */
 const MAX_FILE_OCTETS = 4_096;

@@ -15,6 +15,7 @@ import {
 } from "../../src/admin/schemas.js";
 import { VERSION } from "../../src/lib/version.js";
 import { type AdminServer, ENDPOINT, startAdminServer, TOKEN } from "../admin/server.js";
+import { EVERY_RUIN, RUINS } from "../server/ruined-files.js";
 import { afterAllTests, afterThisTest } from "../support/cleanup.js";
 import { LIVEZONE_MAIN } from "../support/livezone.js";
 import { temporaryFolder } from "../support/temp.js";
@@ -166,6 +167,17 @@ describe("where commands look", () => {
     expect(stderr).toMatch(
       / livezone\.yaml, which says where the server is, cannot be read: .*\[ADMIN_UNREACHABLE\]\n$/,
     );
+  });
+
+  test.each(EVERY_RUIN)("files that a command reads are told of when they are %s", async (how) => {
+    const cwd = temporaryFolder();
+    for (const file of ["token", "livezone.yaml"]) RUINS[how](join(cwd, file));
+    const token = await runLivezone(["reload", "--admin", server.url, "--token-file", "token"], { cwd });
+    expect(token).toMatchObject({ code: 1, stdout: "" });
+    expect(token.stderr).toMatch(/^livezone: --token-file token: it.* \[ADMIN_TOKEN_FILE\]\n$/);
+    const status = await runLivezone(["status"], { cwd });
+    expect(status).toMatchObject({ code: 1, stdout: "" });
+    expect(status.stderr).toMatch(/^livezone: .*livezone\.yaml.* \[ADMIN_UNREACHABLE\]\n$/);
   });
 
   test("a URL where nothing listens is named", async () => {

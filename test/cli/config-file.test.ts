@@ -1,6 +1,10 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CONFIG_OPTION, existingConfigFile, findConfigFile } from "../../src/cli/config-file.js";
 import { codeOf } from "../../src/lib/errors.js";
+import { temporaryFolder } from "../support/temp.js";
+import { runLivezone } from "./run.js";
 
 /** A machine on which only these files are. */
 const having =
@@ -32,4 +36,16 @@ describe("the configuration file", () => {
   test("is told in the help, in the order in which it is looked for", () => {
     expect(CONFIG_OPTION.join(": ")).toBe(`-c, --config <file>: configuration file (default: ${HERE}, then ${SYSTEM})`);
   });
+});
+
+test.each<[string, (file: string) => void, RegExp]>([
+  ["a file", (file) => writeFileSync(file, "zones: []\n"), /^livezone\.yaml:1:\d+: zones/],
+  ["a folder", (file) => mkdirSync(file), /^livezone\.yaml:1:1: the file cannot be read: it is a directory/],
+  ["a link to nothing", (file) => symlinkSync("gone", file), /^livezone\.yaml:1:1: .*there is no such file/],
+  ["a loop of links", (file) => symlinkSync("livezone.yaml", file), /^livezone\.yaml:1:1: .*go in a circle/],
+])("of the usual places, the first at which there is anything counts: %s", async (_name, make, says) => {
+  const cwd = temporaryFolder();
+  make(join(cwd, "livezone.yaml"));
+  const { code, stderr } = await runLivezone(["check"], { cwd });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
 });

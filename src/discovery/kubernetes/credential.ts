@@ -1,9 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isMap, parseDocument } from "yaml";
 import { z } from "zod";
-import { messageOf } from "../../lib/errors.js";
+import { readRegularFile } from "../../lib/regular-file.js";
 
 /** Largest file of a credential, octets: bundles of authorities take a few hundred KiB. */
 const MAX_OCTETS = 4 * 1024 * 1024;
@@ -211,12 +210,9 @@ function validityOfToken(token: string): Validity | undefined {
   }
 }
 
+/** @throws CredentialError; what is no regular file would be waited for, and a large one read as a whole */
 async function textOf(file: string): Promise<string> {
-  try {
-    const content = await readFile(file);
-    if (content.length <= MAX_OCTETS) return content.toString("utf8");
-  } catch (error) {
-    throw new CredentialError(`${file} cannot be read: ${messageOf(error)}`);
-  }
-  throw new CredentialError(`${file} is larger than ${MAX_OCTETS} octets`);
+  const read = readRegularFile(file, MAX_OCTETS);
+  if ("why" in read) throw new CredentialError(`${file} cannot be read: ${read.why}`);
+  return read.content.toString("utf8");
 }
