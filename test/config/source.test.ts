@@ -1,8 +1,6 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseSource, problemAt, problemAtKey, readRegularFile } from "../../src/config/source.js";
-import { temporaryFolder } from "../support/temp.js";
+import { parseSource, problemAt, problemAtKey } from "../../src/config/source.js";
 import { brief, sourceOf } from "./source.js";
 
 /** `line:column CODE` of everything that is wrong with a text. */
@@ -10,39 +8,6 @@ function wrong(text: string | Uint8Array): string[] {
   const parsed = parseSource("a.yaml", "/etc/a.yaml", Buffer.from(text));
   return "problems" in parsed ? parsed.problems.map(brief) : [];
 }
-
-describe("a file", () => {
-  test("is read whole, up to the limit", () => {
-    const file = join(temporaryFolder(), "a");
-    writeFileSync(file, "x".repeat(1024));
-    expect(readRegularFile(file, 1024)).toEqual({ content: Buffer.from("x".repeat(1024)) });
-    writeFileSync(file, "x".repeat(1025));
-    expect(readRegularFile(file, 1024)).toEqual({ why: "it is larger than 1 KiB" });
-    writeFileSync(file, "");
-    expect(readRegularFile(file, 0)).toEqual({ content: Buffer.alloc(0) });
-  });
-
-  test("that cannot be had is told in words", () => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, "file"), "");
-    mkdirSync(join(folder, "folder"));
-    symlinkSync("circle", join(folder, "circle"));
-    symlinkSync("file", join(folder, "link"));
-    const why = (file: string) => {
-      const read = readRegularFile(file, 1024);
-      return "why" in read ? read.why : "read";
-    };
-    expect(why(join(folder, "link"))).toBe("read");
-    expect(why(join(folder, "absent"))).toBe("there is no such file");
-    expect(why(join(folder, "file/below"))).toBe("there is no such file");
-    expect(why(join(folder, "folder"))).toBe("it is a directory");
-    // A device: it would never end.
-    expect(why("/dev/zero")).toBe("it is not a regular file");
-    expect(why(join(folder, "circle"))).toBe("its symbolic links go in a circle");
-    expect(why(join(folder, "x".repeat(300)))).toBe("the name is too long");
-    expect(why("a\0b")).toBe("the name holds a NUL character");
-  });
-});
 
 describe("a text that is right", () => {
   test("becomes plain values, with the folder that relative names start from", () => {

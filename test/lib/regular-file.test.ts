@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readRegularFile } from "../../src/lib/regular-file.js";
 import { temporaryFolder } from "../support/temp.js";
 
@@ -32,7 +32,35 @@ test.each(CASES)("%s", (_name, make, why) => {
   expect("why" in read ? read.why : undefined).toBe(why);
 });
 
-test("a name that no file can have", () => {
-  expect(readRegularFile("x".repeat(300), 1024)).toEqual({ why: "the name is too long" });
-  expect(readRegularFile("a\0b", 1024)).toEqual({ why: "the name holds a NUL character" });
+describe("a file", () => {
+  test("is read whole, up to the limit", () => {
+    const file = join(temporaryFolder(), "a");
+    writeFileSync(file, "x".repeat(1024));
+    expect(readRegularFile(file, 1024)).toEqual({ content: Buffer.from("x".repeat(1024)) });
+    writeFileSync(file, "x".repeat(1025));
+    expect(readRegularFile(file, 1024)).toEqual({ why: "it is larger than 1 KiB" });
+    writeFileSync(file, "");
+    expect(readRegularFile(file, 0)).toEqual({ content: Buffer.alloc(0) });
+  });
+
+  test("that cannot be had is told in words", () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "file"), "");
+    mkdirSync(join(folder, "folder"));
+    symlinkSync("circle", join(folder, "circle"));
+    symlinkSync("file", join(folder, "link"));
+    const why = (file: string) => {
+      const read = readRegularFile(file, 1024);
+      return "why" in read ? read.why : "read";
+    };
+    expect(why(join(folder, "link"))).toBe("read");
+    expect(why(join(folder, "absent"))).toBe("there is no such file");
+    expect(why(join(folder, "file/below"))).toBe("there is no such file");
+    expect(why(join(folder, "folder"))).toBe("it is a directory");
+    // A device: it would never end.
+    expect(why("/dev/zero")).toBe("it is not a regular file");
+    expect(why(join(folder, "circle"))).toBe("its symbolic links go in a circle");
+    expect(why(join(folder, "x".repeat(300)))).toBe("the name is too long");
+    expect(why("a\0b")).toBe("the name holds a NUL character");
+  });
 });
