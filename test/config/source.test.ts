@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseSource, problemAt, problemAtKey } from "../../src/config/source.js";
 import { brief, sourceOf } from "./source.js";
