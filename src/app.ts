@@ -84,6 +84,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const pool = new WorkerPool({ workers: config.workers, log, zones: tables, transfers });
   events.subscribe("log", eventLogging(log));
   const saved = await readSavedState(config.stateDir, clock, events);
+  const { serials } = saved;
   const served = new ServedEndpoints(clock, zoneEvents(events), saved.known);
   const changes = new Changes(served, events);
   const health = buildHealthParts({ clock, random, events, saved, served, changes });
@@ -95,10 +96,21 @@ export async function startApp(options: AppOptions): Promise<App> {
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
   const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
-  subscribeParts(events, { pool, tables, policy, served, watch, discovery, ...transferring, ...admin, ...health });
+  subscribeParts(events, {
+    pool,
+    tables,
+    policy,
+    served,
+    watch,
+    discovery,
+    serials,
+    ...transferring,
+    ...admin,
+    ...health,
+  });
   const savedOverrides = saved.files?.overrides.read;
   const lifecycle: LifecycleParts = {
-    ...{ clock, log, pool, state, events, served, watch, discovery, known: saved.known },
+    ...{ clock, log, pool, state, events, served, watch, discovery, serials, known: saved.known },
     ...{ ...health, ...admin, ...transferring },
     ...(predecessor && { predecessor }),
     ...(savedOverrides && { savedOverrides }),

@@ -51,6 +51,7 @@ export function buildZoneConfig(
       refresh: input.soa?.refresh ?? (transfer ? TRANSFERRED_REFRESH_SECONDS : builtIn(soaOptions.refresh)),
       retry: input.soa?.retry ?? (transfer ? TRANSFERRED_RETRY_SECONDS : builtIn(soaOptions.retry)),
       expire: input.soa?.expire ?? builtIn(soaOptions.expire),
+      ...(input.soa?.serialModulo && { serialModulo: input.soa.serialModulo }),
     },
     ...(records === undefined ? {} : { records }),
     endpoints,

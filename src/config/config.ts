@@ -164,6 +164,8 @@ export interface SoaConfig {
   readonly retry: number;
   /** Default 1 209 600. */
   readonly expire: number;
+  /** Which serials this server uses, where another primary uses others; absent = every serial. */
+  readonly serialModulo?: { readonly remainder: number; readonly modulus: number };
 }
 
 export interface RecordsConfig {

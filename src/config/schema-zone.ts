@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { address, choice, contact, domainName, flag, oneOrMany, text, ttl, wholeNumber } from "./option.js";
+import { address, choice, contact, domainName, flag, leaf, oneOrMany, text, ttl, wholeNumber } from "./option.js";
+import type { Verdict } from "./parse-result.js";
 import { discover, forgetAfter, maxTargets } from "./schema-discovery.js";
 import { probeSchema } from "./schema-probe.js";
 import { zoneTransfer } from "./schema-transfer.js";
@@ -114,6 +115,14 @@ export const soaOptions = {
     about: "Seconds after which a secondary without contact stops answering.",
     default: 1_209_600,
   }).optional(),
+  serialModulo: leaf(
+    { type: "string", pattern: "^[0-9]+/[0-9]+$" },
+    {
+      about:
+        'Which serials this server uses where several primaries serve the same secondaries: "0/2" on one of two, "1/2" on the other. Default: every serial.',
+    },
+    readSerialModulo,
+  ).optional(),
 } as const;
 
 export const zoneOptions = {
@@ -159,3 +168,19 @@ export const zoneSchema = z
 export type ZoneInput = z.output<typeof zoneSchema>;
 export type EndpointInput = NonNullable<ZoneInput["endpoints"]>[string];
 export type TargetInput = NonNullable<EndpointInput["targets"]>[string];
+
+/** Most primaries of one zone; more would only make serials leap. */
+const MAX_PRIMARIES = 16;
+
+/** `remainder/modulus`. */
+function readSerialModulo(value: unknown): Verdict<{ readonly remainder: number; readonly modulus: number }> {
+  const [, remainder = "", modulus = ""] = /^([0-9]{1,2})\/([0-9]{1,2})$/.exec(String(value)) ?? [];
+  const verdict = { remainder: Number(remainder), modulus: Number(modulus) };
+  const isInRange = verdict.modulus >= 2 && verdict.modulus <= MAX_PRIMARIES && verdict.remainder < verdict.modulus;
+  if (remainder !== "" && isInRange) return { value: verdict };
+  return {
+    why: "that names no share of the serials",
+    remedy: `Write "0/2" on the first of two primaries and "1/2" on the second; at most ${MAX_PRIMARIES} share them.`,
+    code: "CONFIG_SERIAL_MODULO",
+  };
+}

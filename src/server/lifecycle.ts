@@ -1,6 +1,6 @@
 import type { HealthMonitor } from "../health/health-monitor.js";
 import type { OverrideStore } from "../health/overrides.js";
-import type { Clock } from "../lib/clock.js";
+import { type Clock, pause } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";
 import { VERSION } from "../lib/version.js";
 import type { ConfigWatch } from "./config-watcher.js";
@@ -8,6 +8,7 @@ import type { Discovery } from "./discovery.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { HealthPersistence, KnownBefore } from "./persistence.js";
+import type { SerialReservations } from "./serial-reservations.js";
 import { listenAsConfigured, type Predecessor, type TakingOver, takeOver } from "./takeover.js";
 import { stopNotifying, type TransferParts } from "./transfers.js";
 
@@ -27,6 +28,7 @@ export interface LifecycleParts extends TakingOver, Pick<TransferParts, "notifie
   readonly watch: ConfigWatch;
   readonly discovery: Discovery;
   readonly known: KnownBefore;
+  readonly serials: SerialReservations;
   /** Absent: the port is free. */
   readonly predecessor?: Predecessor;
 }
@@ -62,11 +64,13 @@ export function logStart({ log, pool, state, listeners, served, known }: Lifecyc
 
 /** Begins to probe, and resolves when queries are answered. @throws UserError if a predecessor cannot be taken over from */
 export async function becomeReady(parts: LifecycleParts): Promise<void> {
-  const { monitor, discovery, persistence, pool, state, events, served, clock, predecessor } = parts;
+  const { monitor, discovery, persistence, pool, state, events, served, clock, predecessor, serials } = parts;
   persistence.start();
   monitor.start();
   discovery.start();
   const isComplete = await firstRound(monitor, discovery, clock);
+  // No serial is published that a crash could bring back; a disk that hangs must not keep queries waiting.
+  await Promise.race([serials.saved(), pause(clock, FIRST_ROUND_LIMIT_MS)]);
   if (state.isStopping) return;
   state.isReady = true;
   pool.setReady();
@@ -97,6 +101,7 @@ export async function stopServer(parts: LifecycleParts): Promise<void> {
   stopNotifying(parts);
   await overrides.stop();
   await persistence.stop();
+  await parts.serials.stop(state.hasLeft === true);
   await Promise.all([pool.stop(DRAIN_MS), listeners.stop(DRAIN_MS)]);
   log.info({}, "server stopped");
 }

@@ -12,6 +12,8 @@ export interface ServerState {
   isReady: boolean;
   /** Whether the server ends or leaves its port to a successor: nothing new is begun. */
   isStopping: boolean;
+  /** Whether the port has been left to a successor: the state folder is its own. */
+  hasLeft?: boolean;
   /** Whether a start has yet to open the sockets for DNS: a reload leaves that to it. */
   listensLater: boolean;
   /** When a configuration was last read, wall clock, milliseconds since 1970, and whether it was taken. */

@@ -18,6 +18,7 @@ import type { HealthPersistence } from "./persistence.js";
 import { historyKeeping, type ProbeHistory } from "./probe-history.js";
 import type { ThreadPolicy } from "./query-policy.js";
 import { notifying } from "./secondaries.js";
+import type { SerialReservations } from "./serial-reservations.js";
 import { tableDistribution } from "./table-distribution.js";
 import { zoneJournals } from "./transfers.js";
 
@@ -27,6 +28,7 @@ export interface SubscriberParts {
   readonly tables: CompiledZones;
   readonly policy: ThreadPolicy;
   readonly transfers: TransferService;
+  readonly serials: SerialReservations;
   readonly notifier: Notifier;
   readonly exchange: DatagramExchange;
   readonly metrics: Metrics;
@@ -45,6 +47,7 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     // First, since queries wait for nothing else.
     tables: tableDistribution(parts.pool, parts.tables),
     "query policy": parts.policy.subscriber(),
+    serials: parts.serials.subscriber(),
     journals: zoneJournals(parts.transfers),
     // Behind the answers, since a secondary asks at once.
     secondaries: notifying(parts.notifier, parts.exchange),

@@ -99,6 +99,8 @@ export class Leaving {
     const { log, pool, clock, state } = this.#parts;
     state.isStopping = true;
     log.info({ successors }, "leaving the port to a successor");
+    state.hasLeft = true;
+    state.hasLeft = true;
     await pool.leave(successors, graceMs);
     // Behind the reply to whoever asked.
     clock.after(LEAVE_REPLY_MS, this.#haveLeft);

@@ -62,7 +62,7 @@ export class LiveZone {
    */
   constructor(zone: Zone, answers: ReadonlyMap<string, EndpointAnswers>, wallMs: number, lastSerial?: number) {
     this.current = zone;
-    this.currentSerial = nextSerial(lastSerial, wallMs);
+    this.currentSerial = nextSerial(lastSerial, wallMs, zone.config.soa.serialModulo);
     this.existing = this.begin(zone, answers);
   }
 
@@ -201,7 +201,7 @@ export class LiveZone {
     const { rrsets, appeared, disappeared } = change;
     if (rrsets.length === 0 && appeared.length === 0 && disappeared.length === 0) return undefined;
     const serialBefore = this.currentSerial;
-    this.currentSerial = nextSerial(serialBefore, wallMs);
+    this.currentSerial = nextSerial(serialBefore, wallMs, this.current.config.soa.serialModulo);
     return { zone: this.current.name, serialBefore, serial: this.currentSerial, ...change };
   }
 }

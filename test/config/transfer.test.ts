@@ -43,6 +43,11 @@ describe("transfer", () => {
     });
   });
 
+  test("two primaries share the serials", () => {
+    const { config } = loadRight(zone('{ to: 10.0.0.53 }\nsoa: { serialModulo: "1/2" }'));
+    expect(config.zones[0]?.soa.serialModulo).toEqual({ remainder: 1, modulus: 2 });
+  });
+
   test("one secondary needs no list, and timers that are written stay", () => {
     const { config } = loadRight(zone("{ to: 10.0.0.53 }\nsoa: { refresh: 900, retry: 300 }"));
     expect(config.zones[0]?.transfer).toEqual({
@@ -69,6 +74,16 @@ describe("transfer", () => {
     { name: "port 0", files: zone('{ to: "10.0.0.53:0" }'), code: "CONFIG_SECONDARY" },
     { name: "a range that is none", files: zone("{ allow: 10.0.0.1/8 }"), code: "CONFIG_RANGE_OF_ADDRESSES" },
     { name: "a misspelt key", files: zone("{ too: 10.0.0.53 }"), code: "CONFIG_UNKNOWN_KEY" },
+    {
+      name: "a share of serials that is none",
+      files: zone('{ to: 10.0.0.53 }\nsoa: { serialModulo: "2/2" }'),
+      code: "CONFIG_SERIAL_MODULO",
+    },
+    {
+      name: "a share of serials without a slash",
+      files: zone("{ to: 10.0.0.53 }\nsoa: { serialModulo: 2 }"),
+      code: "CONFIG_SERIAL_MODULO",
+    },
     { name: "no states", files: zone("{ to: 10.0.0.53, versions: 0 }"), code: "CONFIG_RANGE" },
     {
       name: "an algorithm",

@@ -92,6 +92,7 @@ describe.each(EVERY_RUIN)("a file that becomes %s", (how) => {
       expect(running.logs("leaving the port to a successor")).toEqual([]);
       for (const name of STATE) {
         const predecessor = running;
+        await place.kept();
         RUINS[how](join(place.stateDir, name));
         running = await place.start(["--takeover"]);
         expect(await predecessor.ended).toMatchObject({ code: 0 });

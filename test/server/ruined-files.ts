@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -128,8 +128,15 @@ endpoints:
   /** Starts a server with files of its own, and waits until it answers with everybody and has kept that. */
   async start(args: readonly string[] = []): Promise<RunningLivezone> {
     const livezone = await startLivezone({ files: this.files, args });
-    await waitUntil(() => existsSync(join(this.stateDir, "last.json")), { timeoutMs: 10_000, describe: "last.json" });
+    await this.kept();
     return livezone;
+  }
+
+  /** Waits until no process has anything left to write into last.json: a change is written 2 s after it at the latest. */
+  async kept(): Promise<void> {
+    const writtenMs = (): number =>
+      statSync(join(this.stateDir, "last.json"), { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    await waitUntil(() => Date.now() - writtenMs() > 2_300, { timeoutMs: 20_000, describe: "a last.json that stays" });
   }
 
   /** What both endpoints answer. */

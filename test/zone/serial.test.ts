@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isSerialNewer, nextSerial } from "../../src/zone/serial.js";
 
@@ -23,6 +24,58 @@ describe("nextSerial", () => {
       expect(isSerialNewer(next, last)).toBe(true);
       last = next;
     }
+  });
+});
+
+describe("one of several primaries", () => {
+  test.each([
+    {
+      name: "its first is the next that fits",
+      last: undefined,
+      seconds: 1_700_000_001,
+      modulo: "0/2",
+      next: 1_700_000_002,
+    },
+    { name: "or the time itself", last: undefined, seconds: 1_700_000_001, modulo: "1/2", next: 1_700_000_001 },
+    {
+      name: "in the same second it is one share further",
+      last: 1_700_000_002,
+      seconds: 1_700_000_001,
+      modulo: "0/2",
+      next: 1_700_000_004,
+    },
+    {
+      name: "it leaves a serial that another used",
+      last: 1_700_000_003,
+      seconds: 5,
+      modulo: "2/3",
+      next: 1_700_000_006,
+    },
+    { name: "at the end it begins anew", last: END - 2, seconds: END - 2, modulo: "1/3", next: 1 },
+  ])("$name", ({ last, seconds, modulo, next }) => {
+    const [remainder = 0, modulus = 1] = modulo.split("/").map(Number);
+    expect(nextSerial(last, seconds * 1_000, { remainder, modulus })).toBe(next);
+  });
+
+  test("serials only increase, and two of them never use the same", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 16 }),
+        fc.array(fc.record({ who: fc.nat(15), seconds: fc.integer({ min: 0, max: END - 20 }) }), { maxLength: 100 }),
+        (modulus, steps) => {
+          const lasts = new Map<number, number>();
+          for (const { who, seconds } of steps) {
+            const remainder = who % modulus;
+            const last = lasts.get(remainder);
+            const next = nextSerial(last, seconds * 1_000, { remainder, modulus });
+            if (last !== undefined) expect(isSerialNewer(next, last)).toBe(true);
+            expect(next % modulus).toBe(remainder);
+            lasts.set(remainder, next);
+          }
+        },
+      ),
+      { seed: 1982 },
+    );
   });
 });
 
