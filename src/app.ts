@@ -95,7 +95,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const reload = createReload(file, configuration);
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
-  const admin = buildAdminParts({ clock, log, state, pool, served, health, leaving, reload });
+  const admin = buildAdminParts({ clock, log, state, pool, served, health, discovery, leaving, reload });
   subscribeParts(events, {
     pool,
     tables,

@@ -20,6 +20,19 @@ export interface TargetRow extends TargetLabels {
   readonly certificateExpiryMs?: number;
 }
 
+/** One source of targets as the gauges show it. */
+export interface SourceRow {
+  readonly zone: string;
+  readonly endpoint: string;
+  readonly source: string;
+  readonly isUp: boolean;
+  /** Milliseconds since 1970; absent = not since the start. */
+  readonly heardAtMs?: number;
+  readonly candidates: number;
+  /** Milliseconds since 1970; absent = not known. */
+  readonly credentialEndsAtMs?: number;
+}
+
 /** The picture behind the gauges, read at a scrape. */
 export interface MetricsSource {
   queryTotals(): QueryTotals;
@@ -39,6 +52,8 @@ export interface MetricsSource {
     /** How many it has. */
     readonly targets: number;
   }>;
+  /** Sources of targets; absent = there are none. */
+  sources?(): Iterable<SourceRow>;
   zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
   /** Whether the prober is presumed cut off. */
   isIsolated(): boolean;

@@ -7,6 +7,7 @@ import {
   registerEndpointMetrics,
   registerProcessMetrics,
   registerQueryMetrics,
+  registerSourceMetrics,
   registerTargetMetrics,
   TARGET_LABELS,
 } from "./scraped-metrics.js";
@@ -39,6 +40,7 @@ export function createMetrics(
   registerQueryMetrics(registry, source);
   registerTargetMetrics(registry, source);
   registerEndpointMetrics(registry, source);
+  registerSourceMetrics(registry, source);
   registerProcessMetrics(registry, build);
   const { results, duration, lag, transitions, adminRequests, reloadSuccess, reloadTime } = createCounted(registry);
   /** Targets that have series, by their labels. */

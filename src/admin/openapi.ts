@@ -5,6 +5,7 @@ import { ROUTES, type Route } from "./routes.js";
 import {
   addressSchema,
   changeSchema,
+  discoverySchema,
   drainRequestSchema,
   drainSchema,
   emptyRequestSchema,
@@ -18,6 +19,7 @@ import {
   pendingSettingSchema,
   reloadSchema,
   resultSchema,
+  sourceSchema,
   statusSchema,
   targetDetailSchema,
   targetSchema,
@@ -28,6 +30,7 @@ import { REFUSALS } from "./service.js";
 const NAMED: Readonly<Record<string, z.ZodType>> = {
   Address: addressSchema,
   Change: changeSchema,
+  Discovery: discoverySchema,
   Drain: drainSchema,
   DrainRequest: drainRequestSchema,
   Endpoint: endpointSchema,
@@ -43,6 +46,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Reload: reloadSchema,
   Result: resultSchema,
   ResultStrip: stripSchema,
+  Source: sourceSchema,
   Status: statusSchema,
   Target: targetSchema,
   TargetDetail: targetDetailSchema,

@@ -134,9 +134,15 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     for (const group of [table.tHead, body]) group.setAttribute("role", "rowgroup");
     const answers = make("p", "answers", endpoint.answers.length ? "→ " + endpoint.answers.join("  ") : "→ nothing");
     const card = make("article", endpoint.mode === "healthy" ? "" : "alarming", head, table, answers);
+    for (const one of endpoint.discovery ? endpoint.discovery.sources : []) card.append(sourceOf(one));
     const changes = history && history.answers.get(endpoint.endpoint);
     if (changes && changes.length > 0) card.append(answersOf(changes, history.nowMs));
     return card;
+  }
+
+  function sourceOf(one) {
+    const heard = one.heardAtMs ? "heard " + ago(one.heardAtMs) + " ago" : "not heard yet";
+    return make("p", "soft wrap", "source " + one.source + ": " + one.candidates + " proposed, " + heard + (one.problem ? "; " + one.problem : ""));
   }
 
   /** The card of an endpoint: the one that is there, if it would be the same. */

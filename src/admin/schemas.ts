@@ -63,10 +63,37 @@ export const targetSchema = z
       .literal(true)
       .optional()
       .meta({ description: "Present if the configuration disables it: it is neither probed nor answered." }),
+    origins: z.array(z.string()).optional().meta({
+      description: "Of an endpoint with discover: where it comes from: config, or names of sources.",
+    }),
+    goneSinceMs: wallMs("Since when no source proposes it any more; absent = one does").optional(),
     override: overrideSchema.optional(),
     addresses: z.array(addressSchema),
   })
   .meta({ id: "Target", description: "One apiserver behind an endpoint." });
+
+/** One source of targets. */
+export const sourceSchema = z
+  .object({
+    source: z.string().meta({ description: "Its name, such as kubernetes:nodes." }),
+    state: z.enum(["starting", "ok", "empty", "failing"]).meta({
+      description: "starting: not heard yet; empty: it proposes nothing, which removes nothing; failing: see problem.",
+    }),
+    heardAtMs: wallMs("When it was heard last; absent = not since the start").optional(),
+    problem: z.string().optional().meta({ description: "Why it cannot be read." }),
+    candidates: z.number().meta({ description: "What it proposes, or did last." }),
+    credentialEndsAtMs: wallMs("When its credential ends; absent = not known").optional(),
+  })
+  .meta({ id: "Source", description: "A source of targets." });
+
+/** What is known of the discovery of an endpoint's targets. */
+export const discoverySchema = z
+  .object({
+    sources: z.array(sourceSchema),
+    unconfirmed: z.array(z.string()).meta({ description: "Targets that sources propose and that no probe confirms." }),
+    ignored: z.number().meta({ description: "Targets that are left out since there are more than maxTargets." }),
+  })
+  .meta({ id: "Discovery", description: "Where the targets of an endpoint come from." });
 
 /** One endpoint. */
 export const endpointSchema = z
@@ -82,6 +109,7 @@ export const endpointSchema = z
     minHealthy: z.number(),
     answers: z.array(z.string()).meta({ description: "The addresses that are answered now." }),
     targets: z.array(targetSchema),
+    discovery: discoverySchema.optional().meta({ description: "Absent without discover." }),
   })
   .meta({ id: "Endpoint", description: "A health-aware name and what it answers." });
 
@@ -278,6 +306,22 @@ export const eventSchema = z
       address: z.string(),
       suppressed: z.boolean().meta({ description: "Whether it is kept down from now on because it flaps." }),
       untilMs: wallMs("When it returns if it passes until then").optional(),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("targets"),
+      endpoint: z.string(),
+      joined: z
+        .array(z.object({ id: z.string(), addresses: z.array(z.string()), origins: z.array(z.string()) }))
+        .meta({ description: "Targets that were discovered, or have other addresses than before." }),
+      left: z.array(z.string()).meta({ description: "Targets that were forgotten." }),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("source"),
+      endpoint: z.string(),
+      source: z.string(),
+      problem: z.string().optional().meta({ description: "Why it cannot be read; absent = it works again." }),
     }),
     z.object({ ...eventBase, type: z.literal("reload"), ok: z.boolean() }),
     z.object({ ...eventBase, type: z.literal("isolation"), isolated: z.boolean() }),

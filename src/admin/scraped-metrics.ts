@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { lostLogLines } from "../lib/logger.js";
 import { rcodeText } from "../wire/constants.js";
-import type { MetricsSource } from "./metrics-source.js";
+import type { MetricsSource, SourceRow } from "./metrics-source.js";
 
 /** Labels of every series about a target, and about an endpoint. */
 export const TARGET_LABELS = ["zone", "endpoint", "target", "address"] as const;
@@ -159,6 +159,27 @@ export function registerEndpointMetrics(registry: Registry, source: MetricsSourc
   readAtScrape(registry, "livezone_endpoint_targets", "Targets that the endpoint has.", ENDPOINT_LABELS, function* () {
     for (const { zone, endpoint, targets } of source.endpoints()) yield { labels: { zone, endpoint }, value: targets };
   });
+}
+
+/** Sources of targets: no series without `discover`. */
+export function registerSourceMetrics(registry: Registry, source: MetricsSource): void {
+  const gauge = (name: string, help: string, read: (row: SourceRow) => number | undefined): void =>
+    readAtScrape(registry, name, help, [...ENDPOINT_LABELS, "source"], function* () {
+      for (const row of source.sources?.() ?? []) {
+        const value = read(row);
+        const labels = { zone: row.zone, endpoint: row.endpoint, source: row.source };
+        if (value !== undefined) yield { labels, value };
+      }
+    });
+  const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
+  gauge("livezone_discovery_source_up", "Whether the source of targets can be read.", (row) => Number(row.isUp));
+  gauge("livezone_discovery_candidates", "What the source proposes, or did last.", (row) => row.candidates);
+  gauge("livezone_discovery_heard_timestamp_seconds", "When the source was heard last.", (row) =>
+    seconds(row.heardAtMs),
+  );
+  gauge("livezone_discovery_credential_expiry_timestamp_seconds", "When the source's credential ends.", (row) =>
+    seconds(row.credentialEndsAtMs),
+  );
 }
 
 /** The process, and what is running. */

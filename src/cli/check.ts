@@ -10,6 +10,7 @@ import { formatName } from "../wire/name.js";
 import { LiveZone } from "../zone/live-zone.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
+import { type InspectedSource, inspectSources } from "./inspect-sources.js";
 import { warnOfMissingAddresses } from "./missing-addresses.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { printProblems } from "./problems.js";
@@ -39,6 +40,16 @@ export const checkReportSchema = z.strictObject({
           port: z.int(),
           ttl: z.int().describe("Seconds."),
           targets: z.int(),
+          sources: z
+            .array(
+              z.strictObject({
+                source: z.string(),
+                candidates: z.array(z.string()).optional().describe("What it proposes; absent = it cannot be read."),
+                problem: z.string().optional().describe("Why it cannot be read now."),
+              }),
+            )
+            .optional()
+            .describe("Sources of targets, as they are now."),
           timelines: z.array(
             z.strictObject({
               kind: z.enum(FAILURE_KINDS),
@@ -96,6 +107,8 @@ async function check(file: string): Promise<CheckReport> {
     ...(await warnOfMissingAddresses(config)),
     ...config.zones.flatMap(({ endpoints }) => endpoints.flatMap(longDelay)),
   ];
+  const sources = await inspectSources(config);
+  problems.push(...sources.flatMap(({ warning }) => warning ?? []));
   return {
     file,
     good: true,
@@ -103,7 +116,7 @@ async function check(file: string): Promise<CheckReport> {
     zones: zones.map((zone) => ({
       zone: formatName(zone.name).slice(0, -1),
       names: new ZoneCompiler(new LiveZone(zone, new Map(), Date.now())).compile().nodes.length,
-      endpoints: zone.config.endpoints.map(checkEndpoint),
+      endpoints: zone.config.endpoints.map((endpoint) => checkEndpoint(endpoint, sources)),
     })),
   };
 }
@@ -112,13 +125,15 @@ function withSeverity(problem: Problem) {
   return { ...problem, severity: problem.severity ?? ("error" as const) };
 }
 
-function checkEndpoint(endpoint: EndpointConfig): CheckedEndpoint {
+function checkEndpoint(endpoint: EndpointConfig, sources: readonly InspectedSource[]): CheckedEndpoint {
   const { fqdn, port, ttl, targets, probe } = endpoint;
+  const own = sources.filter((one) => one.fqdn === fqdn).map(({ inspected }) => inspected);
   return {
     endpoint: fqdn,
     port,
     ttl,
     targets: targets.length,
+    ...(own.length === 0 ? {} : { sources: own }),
     timelines: probe.type === "none" ? [] : [...worstCaseTimelines(probe, ttl)],
     returnMs: probe.type === "none" ? 0 : worstCaseReturnMs(probe),
     shutdownDelaySeconds: seesShutdown(probe) ? requiredShutdownDelaySeconds(endpoint) : 0,
@@ -159,7 +174,7 @@ function renderCheck({ file, zones }: CheckReport): string {
   return `${head}
 Worst case from a failure until it is noticed -> until no cache holds the address:
 
-${table([["endpoint", "port", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}${blindNote(endpoints)}`;
+${table([["endpoint", "port", "targets", "ttl", "refused, not ready", "hangs", "fails otherwise", "back after", "shutdown delay"], ...rows])}${blindNote(endpoints)}${sourceNotes(endpoints)}`;
 }
 
 /** A line for endpoints whose probe looks at something else than `/readyz`. */
@@ -169,6 +184,20 @@ function blindNote(endpoints: readonly CheckedEndpoint[]): string {
   );
   if (blind.length === 0) return "";
   return `\nshutdown delay -: the probe does not ask /readyz, so it cannot see that an apiserver is about to stop. Drain its target first.\n`;
+}
+
+/** A line for each source of targets that can be read. */
+function sourceNotes(endpoints: readonly CheckedEndpoint[]): string {
+  const lines = endpoints.flatMap(({ endpoint, sources = [] }) =>
+    sources.flatMap(({ source, candidates }) =>
+      candidates === undefined
+        ? []
+        : [
+            `${endpoint}: ${source} proposes ${counted(candidates.length, "target")}: ${candidates.slice(0, 8).join(", ")}\n`,
+          ],
+    ),
+  );
+  return lines.length === 0 ? "" : `\n${lines.join("")}`;
 }
 
 function timeline({ timelines }: CheckedEndpoint, kind: string): string {

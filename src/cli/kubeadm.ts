@@ -6,6 +6,7 @@ import { UserError } from "../lib/errors.js";
 import { prepare } from "../server/load-zones.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
+import { discoverySettings } from "./kubeadm-discovery.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { refusingProblems } from "./problems.js";
 
@@ -31,6 +32,13 @@ export interface KubeadmSettings {
   readonly forgottenSeconds: number;
 }
 
+interface KubeadmOptions {
+  readonly config?: string;
+  readonly discovery?: true;
+  readonly json?: true;
+  readonly apiVersion: string;
+}
+
 /** `livezone kubeadm`: prints the part of kubeadm's configuration that belongs to an endpoint. */
 export function addKubeadm(program: Command, context: CommandContext): void {
   program
@@ -43,14 +51,19 @@ export function addKubeadm(program: Command, context: CommandContext): void {
         .choices(Object.keys(EXTRA_ARGUMENT))
         .default("v1beta4"),
     )
+    .option("--discovery", "print instead what gives livezone a credential to discover targets with")
     .option("--json", "print the settings as JSON")
-    .action(async (name: string | undefined, options: { config?: string; json?: true; apiVersion: string }) => {
+    .action(async (name: string | undefined, options: KubeadmOptions) => {
       endQuietlyWithoutReader();
       const file = findConfigFile(options.config);
       context.exit(
         await refusingProblems(() => {
           const endpoints = prepare(file).config.zones.flatMap((zone) => zone.endpoints);
           const endpoint = chooseEndpoint(endpoints, name);
+          if (options.discovery === true) {
+            process.stdout.write(discoverySettings(endpoint));
+            return EXIT.success;
+          }
           const settings = kubeadmSettings(endpoint);
           if (options.json === true) writeJson(process.stdout, settings);
           else process.stdout.write(clusterConfiguration(settings, endpoint.probe, options.apiVersion));

@@ -108,6 +108,7 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
     lines.push(`! the reload at ${formatTime(status.lastReload.atMs)} was refused: the configuration before it holds`);
   }
   for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
+  for (const endpoint of endpoints) lines.push(...discoveryAlarms(endpoint, status.nowMs));
   for (const { endpoint, mode, upTargets, minHealthy, answers, targets: all } of endpoints) {
     const targets = all.filter(({ disabled }) => disabled !== true);
     const drained = targets.filter(({ override }) => override?.kind === "drained").length;
@@ -125,6 +126,25 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
     if (mode === "none") lines.push(`! ${endpoint} is empty: ${up}; it answers nothing`);
     else lines.push(`! ${endpoint} fails open: ${up}; it answers ${answers.length} by whenAllDown`);
   }
+  return lines;
+}
+
+/** What is wrong with where an endpoint's targets come from. */
+function discoveryAlarms({ endpoint, discovery, targets }: EndpointView, nowMs: number): string[] {
+  if (discovery === undefined) return [];
+  const lines = discovery.sources.flatMap(({ source, state, heardAtMs, problem = "not heard yet" }) => {
+    if (state === "ok") return [];
+    if (state === "empty") return [`! ${endpoint}: ${source} proposes nothing, which removes nothing`];
+    const heard = heardAtMs === undefined ? "not heard since the start" : `heard ${formatAge(nowMs - heardAtMs)} ago`;
+    return [`! ${endpoint}: ${source} ${state}, ${heard}: ${plain(problem)}`];
+  });
+  const some = (ids: readonly string[]): string =>
+    `${ids.slice(0, MAX_NAMED).join(", ")}${ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ""}`;
+  const gone = targets.filter(({ goneSinceMs }) => goneSinceMs !== undefined).map(({ id }) => id);
+  if (discovery.unconfirmed.length > 0)
+    lines.push(`! ${endpoint}: proposed, but not up: ${some(discovery.unconfirmed)}`);
+  if (gone.length > 0) lines.push(`! ${endpoint}: no source proposes any more: ${some(gone)}`);
+  if (discovery.ignored > 0) lines.push(`! ${endpoint}: ${discovery.ignored} targets left out, more than maxTargets`);
   return lines;
 }
 

@@ -39,6 +39,16 @@ export function adminEvents(log: EventLog): Subscriber {
         suppressed: isSuppressed,
         ...(untilMs === undefined ? {} : { untilMs }),
       }),
+    "targets-changed": ({ fqdn, joined, left }) =>
+      log.publish({
+        type: "targets",
+        endpoint: fqdn,
+        joined: joined.map(({ id, addresses, origins }) => ({ id, addresses: [...addresses], origins: [...origins] })),
+        left: [...left],
+      }),
+    "source-failed": ({ fqdn, source, failure: { problem } }) =>
+      log.publish({ type: "source", endpoint: fqdn, source, problem }),
+    "source-recovered": ({ fqdn, source }) => log.publish({ type: "source", endpoint: fqdn, source }),
     "isolation-changed": ({ isolated }) => log.publish({ type: "isolation", isolated }),
     reloaded: () => log.publish({ type: "reload", ok: true }),
     "reload-refused": () => log.publish({ type: "reload", ok: false }),

@@ -8,6 +8,7 @@ import type { WorkerPool } from "../transport/worker-pool.js";
 import { AdminListeners } from "./admin-listeners.js";
 import { createAdminService } from "./admin-service.js";
 import { AnswerHistory } from "./answer-history.js";
+import type { Discovery } from "./discovery.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { HealthParts } from "./health-parts.js";
 import { DRAIN_MS } from "./lifecycle.js";
@@ -25,6 +26,7 @@ export interface AdminPartsOptions {
   readonly pool: WorkerPool;
   readonly served: ServedEndpoints;
   readonly health: HealthParts;
+  readonly discovery: Discovery;
   readonly leaving: Leaving;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
@@ -41,9 +43,12 @@ export interface AdminParts {
 
 /** Builds metrics, probe history, event log, and the service behind the listeners. */
 export function buildAdminParts(options: AdminPartsOptions): AdminParts {
-  const { clock, log, state, pool, served, leaving, reload } = options;
+  const { clock, log, state, pool, served, discovery, leaving, reload } = options;
   const { monitor, overrides } = options.health;
-  const metrics = createMetrics(metricsSource(pool, served, monitor), { version: VERSION, transport: pool.transport });
+  const metrics = createMetrics(metricsSource(pool, served, monitor, discovery), {
+    version: VERSION,
+    transport: pool.transport,
+  });
   const history = createProbeHistory();
   const answerHistory = new AnswerHistory();
   const queryHistory = new QueryHistory(
@@ -64,6 +69,7 @@ export function buildAdminParts(options: AdminPartsOptions): AdminParts {
     history,
     answerHistory,
     queryHistory,
+    discoveredOf: (fqdn) => discovery.endpoint(fqdn),
     reload,
     snapshot: () => monitor.snapshot(),
     isIsolated: () => monitor.isolated,

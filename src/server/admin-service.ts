@@ -8,7 +8,7 @@ import type { QueryHistory } from "./query-history.js";
 import { recentHistory } from "./recent-history.js";
 import { pendingSettings } from "./restart-only-settings.js";
 import type { ServerState } from "./state.js";
-import { targetView, zoneViews } from "./status-view.js";
+import { type DiscoveredOf, targetView, zoneViews } from "./status-view.js";
 
 /** What the service reads and acts on. */
 export interface AdminServiceParts extends OverrideRequestParts {
@@ -16,6 +16,7 @@ export interface AdminServiceParts extends OverrideRequestParts {
   readonly history: ProbeHistory;
   readonly answerHistory: AnswerHistory;
   readonly queryHistory: QueryHistory;
+  readonly discoveredOf: DiscoveredOf;
   isIsolated(): boolean;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
@@ -39,7 +40,7 @@ export function createAdminService(parts: AdminServiceParts): AdminService {
       ...(isClockSuspect(snapshot()) ? { clockSuspect: true } : {}),
       lastReload: state.lastReload,
       needRestart: pendingSettings(state.started, state.config),
-      zones: zoneViews(served, snapshot()),
+      zones: zoneViews(served, snapshot(), parts.discoveredOf),
     }),
     target(name) {
       const { endpoint, target } = requests.find(name);

@@ -78,6 +78,7 @@ export class Discovery {
 
   constructor(parts: DiscoveryParts) {
     this.#parts = parts;
+    this.#saved = JSON.stringify(parts.initial);
     this.#initial = new Map(parts.initial.map(({ fqdn, learned }) => [fqdn, learned]));
   }
 

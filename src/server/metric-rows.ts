@@ -1,7 +1,8 @@
-import type { MetricsSource, TargetRow } from "../admin/metrics-source.js";
+import type { MetricsSource, SourceRow, TargetRow } from "../admin/metrics-source.js";
 import type { Snapshot } from "../health/health.js";
 import type { HealthMonitor } from "../health/health-monitor.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
+import type { Discovery } from "./discovery.js";
 import { labelsOf } from "./endpoint-labels.js";
 import { isAnswerable, type ServedEndpoints } from "./endpoints.js";
 
@@ -10,12 +11,14 @@ export function metricsSource(
   pool: Pick<WorkerPool, "totals" | "socketTotals">,
   served: ServedEndpoints,
   monitor: Pick<HealthMonitor, "snapshot" | "isolated">,
+  discovery?: Pick<Discovery, "endpoints">,
 ): MetricsSource {
   return {
     queryTotals: () => pool.totals(),
     socketTotals: () => pool.socketTotals(),
     targets: () => describeTargets(served, monitor.snapshot()),
     endpoints: () => describeEndpoints(served),
+    sources: () => describeSources(served, discovery?.endpoints() ?? []),
     zones: () => served.zones(),
     isIsolated: () => monitor.isolated,
   };
@@ -35,6 +38,25 @@ function* describeTargets({ endpoints }: ServedEndpoints, snapshot: Snapshot): G
           ...(last?.certificateExpiryMs === undefined ? {} : { certificateExpiryMs: last.certificateExpiryMs }),
         };
       }
+    }
+  }
+}
+
+/** Every source of targets as the gauges show it. */
+function* describeSources(
+  { endpoints }: ServedEndpoints,
+  discovered: ReturnType<Discovery["endpoints"]>,
+): Generator<SourceRow> {
+  for (const [fqdn, { sources }] of discovered) {
+    const served = endpoints.get(fqdn);
+    if (served === undefined) continue;
+    for (const { name, state, heardAtMs, candidates, credential } of sources) {
+      yield {
+        ...{ zone: served.zone.zone, endpoint: served.config.name, source: name, candidates },
+        isUp: state === "ok" || state === "empty",
+        ...(heardAtMs === undefined ? {} : { heardAtMs }),
+        ...(credential === undefined ? {} : { credentialEndsAtMs: credential.endsAtMs }),
+      };
     }
   }
 }

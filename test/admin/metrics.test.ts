@@ -22,6 +22,12 @@ function fullMetrics(): Metrics {
       endpoints: () => [
         { zone: "k8s.example.com", endpoint: "api", answerableTargets: 1, isFailOpen: false, targets: 3 },
       ],
+      sources: () => [
+        {
+          ...{ zone: "k8s.example.com", endpoint: "api", source: "kubernetes:nodes", isUp: true, candidates: 3 },
+          ...{ heardAtMs: 1e12, credentialEndsAtMs: 2e12 },
+        },
+      ],
       zones: () => [{ zone: "k8s.example.com", serial: 7 }],
       isIsolated: () => false,
     },
@@ -113,7 +119,7 @@ describe("the metrics", () => {
       "type",
       "version",
     ];
-    const configured = ["zone", "endpoint", "target", "address"];
+    const configured = ["zone", "endpoint", "target", "address", "source"];
     const labels = new Set(all.flatMap((metric) => metric.labels));
     expect([...labels].filter((label) => !bounded.includes(label) && !configured.includes(label))).toEqual([]);
   });

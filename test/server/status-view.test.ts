@@ -72,3 +72,28 @@ test("a disabled target is shown as such", () => {
     ["cp2", true],
   ]);
 });
+
+test("where targets come from, and what of it no probe confirms", () => {
+  const targets = { cp1: ["192.0.2.11"], cp2: ["192.0.2.12"], cp3: ["192.0.2.13"] };
+  const snapshot = snapshotOf({ "api.k8s.example.com": targets }, { down: ["cp2", "cp3"] });
+  const { served } = serveEndpoints([{ zone: "k8s.example.com", endpoints: { api: targets } }], snapshot);
+  const origins = new Map([
+    ["cp1", { origins: ["config", "file:t"] }],
+    ["cp2", { origins: ["file:t"] }],
+    ["cp3", { origins: ["file:t"], goneSinceMs: 5 }],
+  ]);
+  const now = { targets: [], origins, drains: new Map(), notices: [], ignored: 7 };
+  const failure = { problem: "gone", needsOperator: false };
+  const source = { name: "file:t", type: "file", state: "failing", heardAtMs: 3, candidates: 3, failure } as const;
+  const [endpoint] = zoneViews(served, snapshot, () => ({ sources: [source], now }))[0]?.endpoints ?? [];
+  expect(endpoint?.discovery).toEqual({
+    sources: [{ source: "file:t", state: "failing", heardAtMs: 3, candidates: 3, problem: "gone" }],
+    unconfirmed: ["cp2"],
+    ignored: 7,
+  });
+  expect(endpoint?.targets.map(({ origins, goneSinceMs }) => [origins, goneSinceMs])).toEqual([
+    [["config", "file:t"], undefined],
+    [["file:t"], undefined],
+    [["file:t"], 5],
+  ]);
+});
