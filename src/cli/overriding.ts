@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseLasting } from "../admin/override-duration.js";
-import type { Change } from "../admin/schemas.js";
+import type { Change, TargetView } from "../admin/schemas.js";
 import { type AdminOptions, RefusedError, withAdminOptions } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
@@ -79,10 +79,18 @@ export async function asking(context: CommandContext, run: () => Promise<number>
 export function describeChange({ endpoint, target, changed }: Change, done: string, already: string): string {
   const isAnswered = target.addresses.some((address) => address.answered);
   const isSuppressed = target.override === undefined && target.addresses.some(({ held }) => held !== undefined);
-  const why = isSuppressed ? ", it is suppressed since it flaps" : "";
+  const why = isAnswered ? "" : isSuppressed ? ", it is suppressed since it flaps" : whyNotAnswered(target);
   const note = isSuppressed ? `! "livezone unsuppress ${endpoint} ${target.id}" ends the suppression\n` : "";
   const line = `${target.id} of ${endpoint} ${changed ? done : already}; it is ${isAnswered ? "answered" : "not answered"}`;
   return `${line}${why}\n${note}`;
+}
+
+/** Why a target is not answered, if it is for its health: right after a start there may be no result yet. */
+function whyNotAnswered({ override, addresses }: TargetView): string {
+  const [first] = addresses;
+  if (override !== undefined || first === undefined || first.health === "up") return "";
+  if (first.health === "unknown") return ", no probe of it has ended yet";
+  return first.last === undefined ? ", it is down" : `, it is down: ${plain(first.last.reason)}`;
 }
 
 /** What the operator should know of an override that was set, a line each. */

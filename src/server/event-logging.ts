@@ -1,6 +1,7 @@
 import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
 import type { OverrideChange } from "../health/overrides.js";
+import type { ProbeCredentialEnd } from "../health/probes/files.js";
 import type { StateAlarm } from "../health/state-file.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
@@ -55,6 +56,7 @@ export function eventLogging(log: Logger): Subscriber {
     },
     "probe-file-trouble": ({ trouble: { files, problem } }) =>
       log.warn({ files, problem }, "probe file cannot be used, its content before serves"),
+    "probe-credential-end": ({ end }) => logCredentialEnd(log, end),
     "state-alarm": ({ alarm }) => logStateAlarm(log, alarm),
     "state-not-saved": ({ error }) => log.error({ error: messageOf(error) }, "state not saved"),
   };
@@ -116,6 +118,13 @@ function logCertificate(log: Logger, served: ServedEndpoint, warning: Certificat
   const expiry = { ...fields, expires: new Date(warning.expiryMs).toISOString() };
   if (warning.days === 0) log.error(expiry, "certificate has expired");
   else log.warn({ ...expiry, withinDays: warning.days }, "certificate expires soon");
+}
+
+/** Logs that a token or client certificate of probes ends soon, or has ended. */
+function logCredentialEnd(log: Logger, { file, expiryMs, isOver }: ProbeCredentialEnd): void {
+  const fields = { file, expires: new Date(expiryMs).toISOString() };
+  if (isOver) log.error(fields, "probe credential has expired");
+  else log.warn(fields, "probe credential expires soon");
 }
 
 /** Makes loud that this machine's clock is the likely cause of certificates that are not valid yet. */

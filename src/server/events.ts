@@ -6,7 +6,7 @@ import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
 import type { ProbeReport } from "../health/health-monitor.js";
 import type { OverrideChange } from "../health/overrides.js";
-import type { ProbeFileTrouble } from "../health/probes/files.js";
+import type { ProbeCredentialEnd, ProbeFileTrouble } from "../health/probes/files.js";
 import type { StateAlarm } from "../health/state-file.js";
 import type { Clock } from "../lib/clock.js";
 import { messageOf, type Problem } from "../lib/errors.js";
@@ -110,6 +110,8 @@ export type ServerEvent =
   | { readonly type: "ready"; readonly isComplete: boolean; readonly endpoints: readonly ServedEndpoint[] }
   /** A file that probes need cannot be used any more; what it held before serves. */
   | { readonly type: "probe-file-trouble"; readonly trouble: ProbeFileTrouble }
+  /** A token or client certificate of probes ends soon, or has ended. */
+  | { readonly type: "probe-credential-end"; readonly end: ProbeCredentialEnd }
   /** A file of the state folder could not be used. */
   | { readonly type: "state-alarm"; readonly alarm: StateAlarm }
   /** A file of the state folder could not be written. */

@@ -51,8 +51,11 @@ function buildMonitor(
   { clock, random, events, saved, changes }: HealthPartsOptions,
   overrideOf: (endpoint: string, target: string) => Override | undefined,
 ): HealthMonitor {
-  const files = createProbeFiles(clock, systemFiles, (trouble) =>
-    events.publish({ type: "probe-file-trouble", trouble }),
+  const files = createProbeFiles(
+    clock,
+    systemFiles,
+    (trouble) => events.publish({ type: "probe-file-trouble", trouble }),
+    (end) => events.publish({ type: "probe-credential-end", end }),
   );
   return createHealthMonitor({
     clock,
