@@ -8,6 +8,7 @@ import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
 /** What every command that changes a target takes. */
 export interface TargetCommandOptions extends AdminOptions {
   readonly json?: boolean;
+  readonly local?: boolean;
 }
 
 /** How an override is asked for on the command line. */
@@ -26,9 +27,14 @@ export function withTarget(command: Command): Command {
   return withAdminOptions(command);
 }
 
+/** Adds the option that leaves siblings out. */
+export function withLocal(command: Command): Command {
+  return command.option("--local", "concern this server alone, not its siblings");
+}
+
 /** Adds the options of {@link OverrideCommandOptions}. */
 export function withOverrideOptions(command: Command): Command {
-  return command
+  return withLocal(command)
     .option(
       "--for <duration>",
       "end it by itself after so long, such as 30m; without, it holds until it is ended",
@@ -49,6 +55,7 @@ export function overrideBody(options: OverrideCommandOptions, author: string): R
     ...(options.for === undefined ? {} : { for: options.for }),
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(options.force === true ? { force: true } : {}),
+    ...(options.local === true ? { local: true } : {}),
   };
 }
 
