@@ -105,7 +105,7 @@ class Round {
 
   take(source: string, candidate: Candidate): void {
     const { port } = this.#lesson;
-    const called = quoted(candidate.id);
+    const { called } = readingOf(candidate);
     if (candidate.port !== undefined && candidate.port !== port) {
       this.#tell(
         `PORT ${source} ${candidate.id}`,
@@ -113,7 +113,7 @@ class Round {
       );
       return;
     }
-    const addresses = candidate.addresses.flatMap((text) => this.#usable(source, called, text) ?? []);
+    const addresses = readingOf(candidate).addresses.flatMap((one) => this.#usable(source, called, one) ?? []);
     const [first] = addresses;
     if (first === undefined) return;
     const id = this.#idOf(source, candidate, first);
@@ -176,8 +176,9 @@ class Round {
   }
 
   /** The id of a candidate: what it had before, else its label, else that with a mark. */
-  #idOf(source: string, { id: name }: Candidate, address: string): string {
-    const label = labelOf(name) || labelOf(idOfAddress(address));
+  #idOf(source: string, candidate: Candidate, address: string): string {
+    const { id: name } = candidate;
+    const label = readingOf(candidate).label || labelOf(idOfAddress(address));
     const before = this.#idsBefore.get(name);
     const wanted = before !== undefined && (this.#names.get(before) ?? name) === name ? before : label;
     const holder = this.#names.get(wanted);
@@ -198,20 +199,15 @@ class Round {
     return [...this.#claims.values()].every((claim) => claim.id !== id || !claim.sources.includes(source));
   }
 
-  #usable(source: string, called: string, text: string): string | undefined {
-    const parsed = parseAddress(text);
-    const why = "value" in parsed ? this.#unusableKind(parsed.value) : parsed.why;
-    if (why === undefined && "value" in parsed) return parsed.value;
+  #usable(source: string, called: string, { text, address, fault, special }: ReadAddress): string | undefined {
+    const isSpecial = special !== undefined && !this.#lesson.allowSpecialAddresses;
+    const why = isSpecial ? `that is ${special}, which no client could use` : fault;
+    if (why === undefined) return address;
     this.#tell(
       `ADDRESS ${source} ${text.slice(0, 100)}`,
       `${called} has the address ${quoted(text)}: ${why}; it is left out`,
     );
     return undefined;
-  }
-
-  #unusableKind(address: string): string | undefined {
-    const kind = this.#lesson.allowSpecialAddresses ? undefined : specialKind(address);
-    return kind && `that is ${kind}, which no client could use`;
   }
 
   #tell(key: string, text: string): void {
@@ -222,9 +218,45 @@ class Round {
 /** Most notices of one set: who reads a hundred knows that something is wrong. */
 export const MAX_NOTICES = 100;
 
+/** One address as it is written, and what it is. */
+interface ReadAddress {
+  readonly text: string;
+  /** Absent with `fault`. */
+  readonly address?: string;
+  /** Why it is none. */
+  readonly fault?: string;
+  /** See {@link specialKind}. */
+  readonly special?: string | undefined;
+}
+
+interface Reading {
+  readonly label: string;
+  /** For messages. */
+  readonly called: string;
+  readonly addresses: readonly ReadAddress[];
+}
+
+/** Sources propose the same objects again and again, of which few are new. */
+const readings = new WeakMap<Candidate, Reading>();
+
+function readingOf(candidate: Candidate): Reading {
+  const known = readings.get(candidate);
+  if (known !== undefined) return known;
+  const { id, addresses } = candidate;
+  const made = { label: labelOf(id), called: quoted(id), addresses: addresses.map(readAddress) };
+  readings.set(candidate, made);
+  return made;
+}
+
+function readAddress(text: string): ReadAddress {
+  const parsed = parseAddress(text);
+  if (!("value" in parsed)) return { text, fault: parsed.why };
+  return { text, address: parsed.value, special: specialKind(parsed.value) };
+}
+
 function sortById(candidates: readonly Candidate[]): readonly Candidate[] {
   // An id that is a label already comes before others that would be made into it.
-  const rank = ({ id }: Candidate): number => (labelOf(id) === id ? 0 : 1);
+  const rank = (one: Candidate): number => (readingOf(one).label === one.id ? 0 : 1);
   return [...candidates].sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }
 

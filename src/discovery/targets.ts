@@ -73,7 +73,7 @@ export function targetSet(input: TargetSetInput): TargetSet {
   for (const [id, group] of [...found].sort(byId)) {
     if (taken.has(id)) targets.push(learnedTarget(id, group, input.position));
   }
-  const origins = new Map(targets.map(({ id }) => [id, originOf(id, written, learned, owners)]));
+  const origins = originsOf(targets, written, learned, owners);
   return { targets, origins, drains: new Map([...drains].filter(([id]) => origins.has(id))), notices, ignored };
 }
 
@@ -129,17 +129,22 @@ function tooMany(maxTargets: number, ignored: number, all: number): SourceNotice
   return { key: `TOO_MANY ${ignored}`, text };
 }
 
-function originOf(
-  id: string,
+function originsOf(
+  targets: readonly TargetConfig[],
   written: readonly TargetConfig[],
   learned: readonly LearnedAddress[],
   owners: ReadonlyMap<string, string>,
-): Origin {
-  const own = learned.filter((one) => (owners.get(one.address) ?? one.id) === id);
-  const isWritten = written.some((target) => target.id === id);
-  const sources = own.flatMap((one) => (one.goneSinceMs === undefined || !isWritten ? one.sources : []));
-  const gone = own.flatMap(({ goneSinceMs }) => goneSinceMs ?? []);
-  const isGone = !isWritten && gone.length === own.length;
+): ReadonlyMap<string, Origin> {
+  const own = new Map<string, LearnedAddress[]>(targets.map(({ id }) => [id, []]));
+  for (const one of learned) own.get(owners.get(one.address) ?? one.id)?.push(one);
+  const isWritten = new Set(written.map(({ id }) => id));
+  return new Map([...own].map(([id, addresses]) => [id, originOf(addresses, isWritten.has(id))]));
+}
+
+function originOf(learned: readonly LearnedAddress[], isWritten: boolean): Origin {
+  const sources = learned.flatMap((one) => (one.goneSinceMs === undefined || !isWritten ? one.sources : []));
+  const gone = learned.flatMap(({ goneSinceMs }) => goneSinceMs ?? []);
+  const isGone = !isWritten && gone.length === learned.length;
   return {
     origins: [...new Set([...(isWritten ? [WRITTEN] : []), ...sources])],
     ...(isGone ? { goneSinceMs: Math.max(...gone) } : {}),

@@ -15,8 +15,16 @@ import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents, Subscriber } from "./events.js";
 import type { Prepared } from "./load-zones.js";
 
-/** Sets of one source that come faster than this, milliseconds, are taken together. */
+/**
+ * Changes that come faster than this, milliseconds, are taken together: 200, and longer for large sets, of which a change
+ * may not take more than one part in `UPDATE_SHARE` of a core; but soon enough that a new target is known within a second.
+ */
 const UPDATE_EVERY_MS = 200;
+const MAX_UPDATE_EVERY_MS = 750;
+const UPDATE_SHARE = 50;
+
+/** What was learned is written at most so often, milliseconds. */
+const SAVE_EVERY_MS = 1_000;
 
 /** Milliseconds to the next try of what could not be done, such as a drain that was refused. */
 const RETRY_MS = 10_000;
@@ -62,7 +70,8 @@ interface Running {
   readonly sources: Map<string, { readonly source: Source; readonly key: string }>;
   timer?: Timer;
   timerAtMs: number;
-  updatedAtMs: number;
+  /** Not before this moment, on the monotonic clock. */
+  nextUpdateAtMs: number;
 }
 
 /** Keeps the target sets of endpoints with `discover` in step with their sources, health and the configuration. */
@@ -72,6 +81,7 @@ export class Discovery {
   #endpoints = new Map<string, Running>();
   readonly #initial: Map<string, readonly LearnedAddress[]>;
   #saved = "";
+  #saveTimer: Timer | undefined;
   #saving: Promise<void> = Promise.resolve();
   #isStarted = false;
   #isStopped = false;
@@ -122,6 +132,7 @@ export class Discovery {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#saveTimer?.cancel();
     for (const running of this.#endpoints.values()) this.#end(running);
     this.#save();
     await this.#saving;
@@ -147,7 +158,8 @@ export class Discovery {
   /** Subscriber that notes which addresses have passed, and looks again after what health may have decided. */
   subscriber(): Subscriber {
     return {
-      "health-changed": ({ transition: { fqdn } }) => this.#plan(fqdn, 0),
+      // A failure only matters for what may be forgotten.
+      "health-changed": ({ transition: { fqdn, to } }) => this.#plan(fqdn, to === "up" ? 0 : 1_000),
       "answers-changed": ({ endpoint: { config } }) => {
         if (this.#endpoints.get(config.fqdn)?.drains.isWaiting === true) this.#plan(config.fqdn, 0);
       },
@@ -161,7 +173,7 @@ export class Discovery {
     const discovered = {
       endpoint: { ...config, discover },
       allowSpecialAddresses: zone.config.allowSpecialAddresses,
-      conflict: (id: string) => zoneEndpoint && targetConflict(zone, zoneEndpoint, id),
+      conflict: remembered((id) => zoneEndpoint && targetConflict(zone, zoneEndpoint, id)),
     };
     const known = this.#endpoints.get(fqdn);
     const running = known ?? {
@@ -169,7 +181,7 @@ export class Discovery {
       drains: new DiscoveredDrains(fqdn, this.#parts.overrides),
       sources: new Map(),
       timerAtMs: Number.POSITIVE_INFINITY,
-      updatedAtMs: Number.NEGATIVE_INFINITY,
+      nextUpdateAtMs: Number.NEGATIVE_INFINITY,
     };
     if (known !== undefined) {
       for (const [name, { source, key }] of known.sources) {
@@ -228,14 +240,18 @@ export class Discovery {
     if (running === undefined || this.#isStopped || !this.#isStarted) return;
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
-    const atMs = Math.max(nowMs + Math.min(delayMs, LOOK_AGAIN_MS), running.updatedAtMs + UPDATE_EVERY_MS);
+    const atMs = Math.max(nowMs + Math.min(delayMs, LOOK_AGAIN_MS), running.nextUpdateAtMs);
     if (atMs >= running.timerAtMs) return;
     running.timerAtMs = atMs;
     running.timer?.cancel();
     running.timer = clock.after(atMs - nowMs, () => {
       running.timerAtMs = Number.POSITIVE_INFINITY;
-      running.updatedAtMs = clock.monotonicMs();
+      const begunMs = clock.monotonicMs();
+      running.nextUpdateAtMs = begunMs + UPDATE_EVERY_MS;
       this.#update(fqdn, running);
+      const endedMs = clock.monotonicMs();
+      const pauseMs = Math.min(MAX_UPDATE_EVERY_MS, (endedMs - begunMs) * UPDATE_SHARE);
+      running.nextUpdateAtMs = Math.max(running.nextUpdateAtMs, endedMs + pauseMs);
     });
   }
 
@@ -258,7 +274,7 @@ export class Discovery {
       }
     }
     running.drains.want(updated.drains);
-    this.#save();
+    this.#saveSoon();
     this.#plan(fqdn, running.drains.isWaiting ? RETRY_MS : Math.max(1_000, updated.againInMs ?? LOOK_AGAIN_MS));
   }
 
@@ -295,6 +311,14 @@ export class Discovery {
     return [...up, ...rest].map(({ address }) => ({ address, port }));
   }
 
+  #saveSoon(): void {
+    if (this.#parts.file === undefined || this.#saveTimer !== undefined) return;
+    this.#saveTimer = this.#parts.clock.after(SAVE_EVERY_MS, () => {
+      this.#saveTimer = undefined;
+      this.#save();
+    });
+  }
+
   #save(): void {
     const { file, events } = this.#parts;
     if (file === undefined) return;
@@ -307,6 +331,15 @@ export class Discovery {
       events.publish({ type: "state-not-saved", error });
     });
   }
+}
+
+/** Asks once for each id: what a configuration has room for does not change. */
+function remembered(ask: (id: string) => string | undefined): (id: string) => string | undefined {
+  const known = new Map<string, string | undefined>();
+  return (id) => {
+    if (!known.has(id)) known.set(id, ask(id));
+    return known.get(id);
+  };
 }
 
 type DiscoveredNow = ReturnType<DiscoveredEndpoint["update"]>;

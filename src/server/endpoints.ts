@@ -142,7 +142,9 @@ export class ServedEndpoints {
     const endpoint = live?.endpoint(fqdn);
     const served = this.#endpoints.get(fqdn);
     if (live === undefined || endpoint === undefined || served === undefined) return undefined;
+    const known = new Set(endpoint.targets.map(({ id }) => id));
     for (const { id } of targets) {
+      if (known.has(id)) continue;
       const conflict = targetConflict(live.zone, endpoint, id);
       if (conflict !== undefined)
         throw new UserError(`${fqdn} cannot have the target ${id}: ${conflict}`, "TARGET_NAME_CONFLICT");
