@@ -25,7 +25,6 @@ import {
   targetSchema,
 } from "./schemas.js";
 import { REFUSALS } from "./service.js";
-import { siblingDrainSchema, siblingsSchema } from "./sibling-schemas.js";
 
 /** Schemas that the document gives a name. */
 const NAMED: Readonly<Record<string, z.ZodType>> = {
@@ -48,8 +47,6 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Result: resultSchema,
   ResultStrip: stripSchema,
   Source: sourceSchema,
-  SiblingDrain: siblingDrainSchema,
-  Siblings: siblingsSchema,
   Status: statusSchema,
   Target: targetSchema,
   TargetDetail: targetDetailSchema,

@@ -20,6 +20,9 @@ const EXTRA_ARGUMENT: Readonly<Record<string, (name: string, value: string) => s
   v1beta3: (name, value) => `    ${name}: ${value}\n`,
 };
 
+/** Of kube-apiserver's --goaway-chance: what its documentation recommends to begin with. */
+const GOAWAY_CHANCE = '"0.001"';
+
 /** What a cluster has to be told of an endpoint. */
 export interface KubeadmSettings {
   /** `api.k8s.example.com:6443`. */
@@ -113,6 +116,12 @@ function clusterConfiguration(settings: KubeadmSettings, probe: ProbeConfig, api
   const { controlPlaneEndpoint, certSANs, shutdownDelaySeconds, forgottenSeconds } = settings;
   const [name = "", ...targetNames] = certSANs;
   const sans = targetNames.map((target) => `    - ${target}\n`).join("");
+  const argument = EXTRA_ARGUMENT[apiVersion] ?? (() => "");
+  // A DNS answer concerns new connections only; with a single apiserver the only new connection is the old one again.
+  const goaway =
+    targetNames.length < 2
+      ? ""
+      : `    # One request in a thousand ends its connection, so that connections spread again after a restart (at most 0.02).\n${argument("goaway-chance", GOAWAY_CHANCE)}`;
   const grace = shutdownDelaySeconds + 10;
   const graceNote =
     grace <= DEFAULT_GRACE_SECONDS
@@ -130,5 +139,6 @@ apiServer:
     - ${name}
 ${sans === "" ? "" : `    # for clients that follow the endpoint's SRV records\n${sans}`}  extraArgs:
     # ${delayNote(probe, forgottenSeconds)}
-${EXTRA_ARGUMENT[apiVersion]?.("shutdown-delay-duration", `${shutdownDelaySeconds}s`)}`;
+${argument("shutdown-delay-duration", `${shutdownDelaySeconds}s`)}    # While it stops, it tells clients to come again on a new connection, which leads to another apiserver.
+${argument("shutdown-send-retry-after", '"true"')}${goaway}`;
 }

@@ -1,4 +1,3 @@
-import type { Status } from "../admin/schemas.js";
 import { type AdminService, ReloadRefusedError } from "../admin/service.js";
 import { isClockSuspect } from "../health/clock-suspicion.js";
 import { VERSION } from "../lib/version.js";
@@ -19,8 +18,6 @@ export interface AdminServiceParts extends OverrideRequestParts {
   readonly queryHistory: QueryHistory;
   readonly discoveredOf: DiscoveredOf;
   isIsolated(): boolean;
-  /** What is shown of siblings; absent = there are none. */
-  readonly siblings?: () => Pick<Status, "siblings">;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
   /** As {@link AdminService.leave}. */
@@ -40,17 +37,15 @@ export function createAdminService(parts: AdminServiceParts): AdminService {
       startedMs: state.startedMs,
       ready: state.isReady,
       isolated: parts.isIsolated(),
-      ...parts.siblings?.(),
       ...(isClockSuspect(snapshot()) ? { clockSuspect: true } : {}),
       lastReload: state.lastReload,
       needRestart: pendingSettings(state.started, state.config),
       zones: zoneViews(served, snapshot(), parts.discoveredOf),
     }),
-    async target(name) {
+    target(name) {
       const { endpoint, target } = requests.find(name);
-      const isDrained = target.override?.kind === "drained" && target.override.isLocal !== true;
       return {
-        ...(isDrained ? await requests.drained(name) : requests.safeAt(name)),
+        ...requests.safeAt(name),
         endpoint: name.endpoint,
         nowMs: clock.wallMs(),
         target: targetView(endpoint, target),

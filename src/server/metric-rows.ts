@@ -12,7 +12,6 @@ export function metricsSource(
   served: ServedEndpoints,
   monitor: Pick<HealthMonitor, "snapshot" | "isolated">,
   discovery?: Pick<Discovery, "endpoints">,
-  shown?: { isIsolated(): boolean; readonly rows: NonNullable<MetricsSource["siblings"]> },
 ): MetricsSource {
   return {
     queryTotals: () => pool.totals(),
@@ -21,8 +20,7 @@ export function metricsSource(
     endpoints: () => describeEndpoints(served),
     sources: () => describeSources(served, discovery?.endpoints() ?? []),
     zones: () => served.zones(),
-    isIsolated: () => shown?.isIsolated() ?? monitor.isolated,
-    siblings: () => shown?.rows() ?? [],
+    isIsolated: () => monitor.isolated,
   };
 }
 

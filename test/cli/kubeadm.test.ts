@@ -38,7 +38,11 @@ describe("livezone kubeadm", () => {
       controlPlaneEndpoint: "api.k8s.example.com:6443",
       apiServer: {
         certSANs: ["api.k8s.example.com", "cp1.api.k8s.example.com", "cp2.api.k8s.example.com"],
-        extraArgs: [{ name: "shutdown-delay-duration", value: "20s" }],
+        extraArgs: [
+          { name: "shutdown-delay-duration", value: "20s" },
+          { name: "shutdown-send-retry-after", value: "true" },
+          { name: "goaway-chance", value: "0.001" },
+        ],
       },
     });
     expect(stdout).not.toContain("terminationGracePeriodSeconds");
@@ -51,7 +55,9 @@ describe("livezone kubeadm", () => {
     expect(parse(stdout)).toMatchObject({
       apiVersion: "kubeadm.k8s.io/v1beta3",
       kind: "ClusterConfiguration",
-      apiServer: { extraArgs: { "shutdown-delay-duration": "20s" } },
+      apiServer: {
+        extraArgs: { "shutdown-delay-duration": "20s", "shutdown-send-retry-after": "true", "goaway-chance": "0.001" },
+      },
     });
     const refused = await runLivezone(["kubeadm", "--api-version", "v1beta2"], { cwd: folder });
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("v1beta4, v1beta3") });
@@ -62,7 +68,7 @@ describe("livezone kubeadm", () => {
     const { stdout } = await runLivezone(["kubeadm"], { cwd: folderWith(slow) });
     const { controlPlaneEndpoint, apiServer } = clusterConfiguration.parse(parse(stdout));
     // 11 s until the next probe, 0.2 s until the second, 30 s of TTL.
-    expect(apiServer.extraArgs).toEqual([{ name: "shutdown-delay-duration", value: "42s" }]);
+    expect(apiServer.extraArgs).toContainEqual({ name: "shutdown-delay-duration", value: "42s" });
     expect(controlPlaneEndpoint).toBe("api.k8s.example.com:443");
     expect(stdout).toContain("terminationGracePeriodSeconds: 52");
   });

@@ -7,6 +7,7 @@ import { configJsonSchema } from "../../src/config/json-schema.js";
 import { adminOptions, defaultsOptions, logOptions, mainOptions } from "../../src/config/schema.js";
 import { probeOptions } from "../../src/config/schema-probe.js";
 import { endpointOptions, soaOptions, zoneOptions } from "../../src/config/schema-zone.js";
+import { configurationReference, optionsOf } from "./reference.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -21,6 +22,22 @@ describe("livezone.schema.json", () => {
   // To write it anew: npx vitest run test/config/json-schema.test.ts --update
   test("is what the options say", async () => {
     await expect(`${JSON.stringify(configJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(`${root}livezone.schema.json`);
+  });
+
+  // Written anew by the same command.
+  test("is what docs/configuration.md shows, option by option", async () => {
+    const schema = JSON.parse(JSON.stringify(configJsonSchema()));
+    await expect(configurationReference(schema)).toMatchFileSnapshot(`${root}docs/configuration.md`);
+    const paths = [schema.definitions.main, schema.definitions.zone].flatMap((one) =>
+      optionsOf(one).map(({ path }) => path),
+    );
+    expect(paths).toEqual(
+      expect.arrayContaining(["listen", "admin.http", "endpoints.<name>.targets", "probe.interval"]),
+    );
+    const undescribed = optionsOf(schema.definitions.main).filter(
+      ({ schema: { description } }) => description === undefined,
+    );
+    expect(undescribed.map(({ path }) => path)).toEqual([]);
   });
 
   test.each([
