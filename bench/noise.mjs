@@ -50,7 +50,7 @@ monitor.configure(
       serverName: "api.k8s.example.com",
       port,
       intervalMs: 2_000,
-      timeoutMs: 2_000,
+      timeoutMs: 3_000,
       recheckMs: 1_000,
       rise: 2,
       fall: 3,

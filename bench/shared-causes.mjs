@@ -1,11 +1,13 @@
 // Causes that all apiservers of a cluster share, played in real time by TLS servers over loopback for two health monitors.
 //
-//     node bench/shared-causes.mjs [--rounds 200] [--parallel 50] [--targets 3] [--seed 1] [--cause NAME]...
+//     node bench/shared-causes.mjs [--rounds 200] [--parallel 25] [--targets 3] [--seed 1] [--cause NAME]...
 //
 // Each round has its own random phase and delays; the causes are those of test/health/simulator, in real time. Bars: no
 // false isolation; for an etcd that is stopped, slow or restarted, no answer is narrower than half of the targets that are
 // no worse for longer than 100 ms, and the servers agree about each target within an interval and the time of a probe.
 import path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { runnerImport } from "vite";
@@ -13,13 +15,16 @@ import { runnerImport } from "vite";
 const { values: options } = parseArgs({
   options: {
     rounds: { type: "string", default: "200" },
-    parallel: { type: "string", default: "50" },
+    parallel: { type: "string", default: "25" },
     targets: { type: "string", default: "3" },
     seed: { type: "string", default: "1" },
     cause: { type: "string", multiple: true },
   },
 });
 const NARROW_MS = 100;
+const APART_MS = 400;
+/** Rounds that miss a bar and are told. */
+const MOST_SHOWN = 5;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const load = async (file) => (await runnerImport(path.join(root, "test", file))).module;
 const { historyOf, SHORT, SLOW_ETCD } = await load("health/simulator/causes.ts");
@@ -37,18 +42,24 @@ let isMissed = false;
 console.log(
   "| cause | rounds | longest narrow | false isolations | longest disagreement: median, p95, worst | longest return |",
 );
-console.log("|---|---|---|---|---|---|");
+console.log("|---|---|---|---|---|---|---|");
 for (const cause of causes) {
   const all = [];
+  // Servers, stand-ins and their network share one process: figures of one that had no time are void.
+  const lateness = monitorEventLoopDelay({ resolution: 10 });
+  lateness.enable();
   let next = 0;
+  let shown = 0;
   const play = async (index) => {
+    // Histories that begin at the same time would all shake hands at the same time.
+    await sleep(index * APART_MS);
     while (next < rounds) {
       const seed = firstSeed + next++;
       const random = seededRandom(seed);
       const { world } = historyOf(random, targets, [cause], SHORT);
       const measures = measure(world, await playHistory(world, farm, { index, random }));
-      if (measures.longestNarrowMs > NARROW_MS || measures.falseIsolations > 0 || measures.lackingAtEnd > 0)
-        console.log(`seed ${seed}: ${JSON.stringify(measures)}`);
+      const isBad = measures.longestNarrowMs > NARROW_MS || measures.falseIsolations > 0 || measures.lackingAtEnd > 0;
+      if (isBad && ++shown <= MOST_SHOWN) console.log(`seed ${seed}: ${JSON.stringify(measures)}`);
       all.push(measures);
     }
   };
@@ -58,7 +69,7 @@ for (const cause of causes) {
   const part = (share) => Math.round(differ[Math.floor((differ.length - 1) * share)]);
   const isolations = all.reduce((sum, one) => sum + one.falseIsolations, 0);
   console.log(
-    `| ${cause} | ${all.length} | ${worst("longestNarrowMs")} ms | ${isolations} | ${part(0.5)}, ${part(0.95)}, ${part(1)} ms | ${worst("longestReturnMs")} ms |`,
+    `| ${cause} | ${all.length} | ${worst("longestNarrowMs")} ms | ${isolations} | ${part(0.5)}, ${part(0.95)}, ${part(1)} ms | ${worst("longestReturnMs")} ms | ${Math.round(lateness.max / 1e6)} ms |`,
   );
   if (worst("longestNarrowMs") > NARROW_MS || isolations > 0) isMissed = true;
 }

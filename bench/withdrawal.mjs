@@ -24,8 +24,9 @@ const DNS_PORT = 15_353;
 const NAME = "api.k8s.example.com";
 const ASK_EVERY_MS = 5;
 const INTERVAL_MS = 2_000;
-const TIMEOUT_MS = 2_000;
-const FALL = 3;
+const TIMEOUT_MS = 3_000;
+/** Timeouts in a row that withdraw. */
+const TIMEOUTS = 2;
 const INSIDE = "LIVEZONE_BENCH_INSIDE";
 
 if (process.env[INSIDE] === undefined && spawnSync("unshare", ["--net", "true"]).status === 0) {
@@ -58,14 +59,14 @@ const PARTS = [
   {
     name: "hung (SIGSTOP)",
     rounds: Math.ceil(ROUNDS / 5),
-    worst: INTERVAL_MS + FALL * TIMEOUT_MS + 500,
+    worst: INTERVAL_MS * 1.1 + TIMEOUTS * TIMEOUT_MS + 500,
     fail: async (target) => target.apiserver.hang(),
     mend: async (target) => target.apiserver.resume(),
   },
   {
     name: "black hole (nftables drop)",
     rounds: process.env[INSIDE] === undefined ? 0 : Math.ceil(ROUNDS / 5),
-    worst: INTERVAL_MS + FALL * TIMEOUT_MS + 500,
+    worst: INTERVAL_MS * 1.1 + TIMEOUTS * TIMEOUT_MS + 500,
     fail: async ({ address }) => nft("add", "element", "ip", "bench", "dark", `{ ${address} }`),
     mend: async ({ address }) => nft("delete", "element", "ip", "bench", "dark", `{ ${address} }`),
   },

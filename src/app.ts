@@ -6,11 +6,9 @@ import { type Clock, systemClock } from "./lib/clock.js";
 import type { SocketAddress } from "./lib/listening.js";
 import type { Logger } from "./lib/logger.js";
 import { buildAdminParts } from "./server/admin-parts.js";
-import { Changes } from "./server/changes.js";
 import { createConfigWatch } from "./server/config-watcher.js";
 import { Discovery } from "./server/discovery.js";
 import { createOpenSource } from "./server/discovery-sources.js";
-import { ServedEndpoints } from "./server/endpoints.js";
 import { eventLogging, logProblems } from "./server/event-logging.js";
 import { ServerEvents } from "./server/events.js";
 import { buildHealthParts } from "./server/health-parts.js";
@@ -19,6 +17,8 @@ import { type Prepared, prepare } from "./server/load-zones.js";
 import { ThreadPolicy } from "./server/query-policy.js";
 import { applyConfiguration, createReload } from "./server/reload.js";
 import { readSavedState } from "./server/saved-state.js";
+import { SiblingParts } from "./server/siblings.js";
+import { createSighted } from "./server/sighted.js";
 import type { ServerState } from "./server/state.js";
 import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
@@ -85,33 +85,26 @@ export async function startApp(options: AppOptions): Promise<App> {
   events.subscribe("log", eventLogging(log));
   const saved = await readSavedState(config.stateDir, clock, events);
   const { serials } = saved;
-  const served = new ServedEndpoints(clock, zoneEvents(events), saved.known);
-  const changes = new Changes(served, events);
-  const health = buildHealthParts({ clock, random, events, saved, served, changes });
+  const sighted = createSighted({ clock, state, events, watcher: zoneEvents(events), before: saved.known });
+  const { served } = sighted;
+  const health = buildHealthParts({ clock, random, events, saved, state, ...sighted });
+  sighted.connect(health.monitor);
+  const siblings =
+    config.siblings && new SiblingParts({ clock, random, log, events, state, served, health, pool }, config.siblings);
   const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS), transfers);
   const openSource = createOpenSource({ clock, random });
   const discovery = new Discovery({ clock, events, served, ...health, ...saved.discovered, openSource });
-  const configuration = { clock, state, events, pool, policy, served, discovery, monitor: health.monitor };
+  const configuration = { clock, state, events, pool, policy, served, discovery, siblings, monitor: health.monitor };
   const reload = createReload(file, configuration);
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
-  const admin = buildAdminParts({ clock, log, state, pool, served, health, discovery, leaving, reload });
-  subscribeParts(events, {
-    pool,
-    tables,
-    policy,
-    served,
-    watch,
-    discovery,
-    serials,
-    ...transferring,
-    ...admin,
-    ...health,
-  });
+  const admin = buildAdminParts({ clock, log, state, pool, served, health, siblings, discovery, leaving, reload });
+  const following = { watch, discovery, siblings, serials, ...transferring, ...admin, ...health };
+  subscribeParts(events, { pool, tables, policy, served, ...following });
   const savedOverrides = saved.files?.overrides.read;
   const lifecycle: LifecycleParts = {
-    ...{ clock, log, pool, state, events, served, watch, discovery, serials, known: saved.known },
-    ...{ ...health, ...admin, ...transferring },
+    ...{ clock, log, pool, state, events, served, known: saved.known },
+    ...following,
     ...(predecessor && { predecessor }),
     ...(savedOverrides && { savedOverrides }),
   };

@@ -55,6 +55,16 @@ export interface MetricsSource {
   /** Sources of targets; absent = there are none. */
   sources?(): Iterable<SourceRow>;
   zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
+  /** Absent = there are none. */
+  siblings?(): Iterable<{
+    readonly sibling: string;
+    /** Whether what it says counts. */
+    readonly isFresh: boolean;
+    /** Its wall clock minus ours, milliseconds; absent while it is not heard. */
+    readonly clockDifferenceMs?: number;
+    /** Zones whose configuration differs; absent while it is not heard. */
+    readonly zonesDiffer?: number;
+  }>;
   /** Whether the prober is presumed cut off. */
   isIsolated(): boolean;
 }

@@ -7,6 +7,7 @@ import {
   registerEndpointMetrics,
   registerProcessMetrics,
   registerQueryMetrics,
+  registerSiblingMetrics,
   registerSourceMetrics,
   registerTargetMetrics,
   TARGET_LABELS,
@@ -41,6 +42,7 @@ export function createMetrics(
   registerTargetMetrics(registry, source);
   registerEndpointMetrics(registry, source);
   registerSourceMetrics(registry, source);
+  registerSiblingMetrics(registry, source);
   registerProcessMetrics(registry, build);
   const { results, duration, lag, transitions, adminRequests, reloadSuccess, reloadTime } = createCounted(registry);
   /** Targets that have series, by their labels. */

@@ -25,6 +25,7 @@ import {
   targetSchema,
 } from "./schemas.js";
 import { REFUSALS } from "./service.js";
+import { siblingDrainSchema, siblingsSchema } from "./sibling-schemas.js";
 
 /** Schemas that the document gives a name. */
 const NAMED: Readonly<Record<string, z.ZodType>> = {
@@ -47,6 +48,8 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Result: resultSchema,
   ResultStrip: stripSchema,
   Source: sourceSchema,
+  SiblingDrain: siblingDrainSchema,
+  Siblings: siblingsSchema,
   Status: statusSchema,
   Target: targetSchema,
   TargetDetail: targetDetailSchema,

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { PROBE_PHASES, RESULT_CLASSES } from "../health/health.js";
-import { MAX_AUTHOR, MAX_REASON } from "../health/overrides.js";
+import { MAX_AUTHOR } from "../health/override-records.js";
+import { MAX_REASON } from "../health/overrides.js";
+import { siblingDrainSchema, siblingsSchema } from "./sibling-schemas.js";
 
 /*
  * What the admin API takes and gives, once for everybody: the server checks requests with it, the commands check
@@ -19,6 +21,7 @@ export const overrideSchema = z
     origin: z.string().optional().meta({
       description: "By which way it came: operator (set on this server), sibling:NAME, or kubernetes.",
     }),
+    local: z.boolean().optional().meta({ description: "Holds on this server alone; absent = on all siblings." }),
     setAtMs: wallMs("When it was set"),
     expiresAtMs: wallMs("When it ends by itself; absent = when it is cleared").optional(),
   })
@@ -127,6 +130,11 @@ const needRestart = z
   .optional()
   .meta({ description: "Settings that a reload could not take: they need a restart." });
 
+const siblingDrains = z
+  .array(siblingDrainSchema)
+  .optional()
+  .meta({ description: "What each sibling says of a drain; safeAtMs is the latest of all." });
+
 /** Everything the server thinks. */
 export const statusSchema = z
   .object({
@@ -141,6 +149,7 @@ export const statusSchema = z
       description: "Whether no certificate is valid yet, so that the server's clock is suspect; absent = no.",
     }),
     writable: z.boolean().meta({ description: "Whether this way in may change state." }),
+    siblings: siblingsSchema.optional(),
     lastReload: z.object({ atMs: wallMs("When a configuration was last read"), ok: z.boolean() }),
     needRestart,
     lastEventId: z.string().meta({ description: "Newest event; resume /api/v1/events from here." }),
@@ -159,6 +168,7 @@ export const targetDetailSchema = z
     nowMs: wallMs("When this was true"),
     target: targetSchema,
     safeAtMs: safeAt,
+    siblings: siblingDrains,
     history: z.array(
       z.object({
         address: z.string(),
@@ -179,6 +189,8 @@ const operatorText = (max: number, about: string) =>
     .regex(/^[^\p{Cc}\p{Cf}]*$/u, "has control characters")
     .meta({ description: about });
 
+const localOption = z.boolean().optional().meta({ description: "Concern this server alone; absent = all siblings." });
+
 const overrideRequest = {
   reason: operatorText(MAX_REASON, "Why; shown wherever the override is.").optional(),
   author: operatorText(MAX_AUTHOR, "Who asks; default: the way in.").optional(),
@@ -191,6 +203,7 @@ const overrideRequest = {
     .boolean()
     .optional()
     .meta({ description: "Do it although it leaves the endpoint with fewer targets up than it needs." }),
+  local: localOption,
 };
 
 /** Body of `drain`. */
@@ -204,7 +217,9 @@ export const forceRequestSchema = z
   .meta({ id: "ForceRequest", description: "What to take a target for, whatever its probes say." });
 
 /** Body of requests that say nothing more. */
-export const emptyRequestSchema = z.strictObject({ author: overrideRequest.author }).meta({ id: "PlainRequest" });
+export const emptyRequestSchema = z
+  .strictObject({ author: overrideRequest.author, local: localOption })
+  .meta({ id: "PlainRequest" });
 
 /** What a change to a target led to. */
 export const changeSchema = z
@@ -231,6 +246,7 @@ export const drainSchema = z
   .object({
     ...changeSchema.shape,
     safeAtMs: safeAt,
+    siblings: siblingDrains,
   })
   .meta({ id: "Drain", description: "What a drain led to, and when the apiserver can be stopped." });
 
@@ -325,6 +341,12 @@ export const eventSchema = z
     }),
     z.object({ ...eventBase, type: z.literal("reload"), ok: z.boolean() }),
     z.object({ ...eventBase, type: z.literal("isolation"), isolated: z.boolean() }),
+    z.object({
+      ...eventBase,
+      type: z.literal("sibling"),
+      sibling: z.string(),
+      condition: z.string().meta({ description: "fresh, or why what it says does not count; see Siblings." }),
+    }),
     z.object({ ...eventBase, type: z.literal("ready") }),
   ])
   .meta({ id: "Event", description: "One thing that happened." });

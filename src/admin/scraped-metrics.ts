@@ -7,6 +7,8 @@ import type { MetricsSource, SourceRow } from "./metrics-source.js";
 export const TARGET_LABELS = ["zone", "endpoint", "target", "address"] as const;
 const ENDPOINT_LABELS = ["zone", "endpoint"] as const;
 
+type SiblingRow = ReturnType<NonNullable<MetricsSource["siblings"]>> extends Iterable<infer R> ? R : never;
+
 /** One series as it is at a scrape. */
 interface Row<L extends string> {
   readonly labels: Record<L, string>;
@@ -51,6 +53,22 @@ export function readAtScrape<L extends string>(
       for (const { labels, value } of rows()) this.set(labels, value);
     },
   });
+}
+
+/** Other servers of the same zones; no series without any. */
+export function registerSiblingMetrics(registry: Registry, source: MetricsSource): void {
+  const rows = (value: (row: SiblingRow) => number | undefined) => () =>
+    [...(source.siblings?.() ?? [])].flatMap((row) => {
+      const one = value(row);
+      return one === undefined ? [] : [{ labels: { sibling: row.sibling }, value: one }];
+    });
+  const gauge = (name: string, help: string, value: (row: SiblingRow) => number | undefined): void =>
+    readAtScrape(registry, name, help, ["sibling"], rows(value));
+  gauge("livezone_sibling_fresh", "Whether what the sibling says counts.", ({ isFresh }) => Number(isFresh));
+  gauge("livezone_sibling_clock_difference_seconds", "By how much the sibling's clock is ahead.", (row) =>
+    row.clockDifferenceMs === undefined ? undefined : row.clockDifferenceMs / 1_000,
+  );
+  gauge("livezone_sibling_zones_differ", "Zones whose configuration is another one there.", (row) => row.zonesDiffer);
 }
 
 /** Queries, replies and sockets. */

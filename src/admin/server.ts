@@ -217,7 +217,7 @@ function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoin
       const parsed = (route.body ?? z.unknown()).safeParse(body ?? {});
       if (!parsed.success) return sendError(reply, 400, "BAD_REQUEST", explain(parsed.error));
       const name = { endpoint: nameOf(params.endpoint), target: nameOf(params.target) };
-      const { author } = parsed.data as { author?: string };
+      const { author, local } = parsed.data as { author?: string; local?: boolean };
       const signal = route.method === "POST" ? await whileThere(raw) : undefined;
       if (signal?.aborted === true) return refuseGone(reply, source.log, raw.url);
       const given = await route.handle({
@@ -226,6 +226,7 @@ function addRoute(server: FastifyInstance, source: AdminSource, point: EntryPoin
         body: parsed.data,
         by: {
           author: author === undefined || author === "" ? point.entry : author,
+          ...(local === true ? { isLocal: true } : {}),
           ...(signal === undefined ? {} : { signal }),
         },
       });

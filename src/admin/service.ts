@@ -33,6 +33,8 @@ export class ReloadRefusedError extends UserError {
 /** Who asks for something. */
 export interface Asker {
   readonly author: string;
+  /** Concerns this server alone. Default false. */
+  readonly isLocal?: boolean;
   /** Aborted when whoever asked is not there any more: then nothing is carried out. */
   readonly signal?: AbortSignal;
 }
@@ -64,7 +66,7 @@ export interface AdminService {
   /** What the server thinks now; whether the way in may write is the admin layer's to add. */
   status(): Omit<Status, "writable" | "lastEventId">;
   /** One target with the results of its last probes, at most 100 for each address. */
-  target(name: TargetName): TargetDetail;
+  target(name: TargetName): TargetDetail | Promise<TargetDetail>;
   /** What happened lately, but the events: these are the admin layer's to add. */
   history(): Omit<History, "events">;
   drain(name: TargetName, order: OverrideOrder): Promise<Drain>;

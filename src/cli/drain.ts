@@ -43,13 +43,41 @@ async function drain(endpoint: string, target: string, options: DrainOptions): P
   const client = await openAdmin(options);
   const body = overrideBody(options, author());
   let said = await askAdmin(client, drainSchema, "POST", targetPath(endpoint, target, "drain"), body);
-  if (options.json !== true) process.stdout.write(`${describe(said)}${describeConsequences(said)}`);
+  if (options.json !== true)
+    process.stdout.write(`${describe(said)}${describeSiblings(said)}${describeConsequences(said)}`);
   if (options.wait === true) {
     said = await waitUntilSafe(client, said, options.json === true ? undefined : process.stdout);
-    if (options.json !== true) process.stdout.write(`${target} can be stopped now\n`);
+    if (options.json !== true) process.stdout.write(afterWaiting(said));
   }
   if (options.json === true) writeJson(process.stdout, said);
-  return EXIT.success;
+  return options.wait === true && unsure(said).length > 0 ? EXIT.failure : EXIT.success;
+}
+
+/** Siblings that may answer the target still, since they were not heard or do not drain it. */
+function unsure({ siblings = [] }: Drain): string[] {
+  return siblings.filter(({ heard, drained }) => !heard || !drained).map(({ name }) => name);
+}
+
+function afterWaiting(said: Drain): string {
+  const names = unsure(said);
+  const { id } = said.target;
+  if (names.length === 0) return `${id} can be stopped now\n`;
+  return `${id} can be stopped as far as the servers that were heard go; ${names.join(", ")} may answer it still\n`;
+}
+
+/** A line for each sibling. */
+function describeSiblings({ siblings = [], nowMs }: Drain): string {
+  return siblings
+    .map(({ name, heard, drained, safeAtMs }) => {
+      if (!heard)
+        return `! ${name} was not heard: it may answer the target still, and learns of this when it is back\n`;
+      if (!drained) return `! ${name} does not drain it\n`;
+      if (safeAtMs === undefined) return `! ${name} answers it still: there is nothing else to answer\n`;
+      return safeAtMs <= nowMs
+        ? `${name} has it drained\n`
+        : `${name} has it drained, safe from ${formatTime(safeAtMs)}\n`;
+    })
+    .join("");
 }
 
 function describe({ endpoint, target, nowMs, safeAtMs }: Drain): string {
@@ -116,7 +144,7 @@ async function lookAgain(client: AdminClient, drained: Drain): Promise<Drain> {
     target: { id },
   } = drained;
   const detail = await askAdmin(client, targetDetailSchema, "GET", targetPath(endpoint, id));
-  const { target, nowMs, safeAtMs } = detail;
+  const { target, nowMs, safeAtMs, siblings } = detail;
   if (target.override?.kind !== "drained") {
     const endedAtMs = drained.target.override?.expiresAtMs;
     const why =
@@ -125,5 +153,12 @@ async function lookAgain(client: AdminClient, drained: Drain): Promise<Drain> {
         : "somebody ended it";
     throw new UserError(`${id} of ${endpoint} is not drained any more: ${why}`, "DRAIN_ENDED");
   }
-  return { endpoint, target, changed: true, nowMs, ...(safeAtMs === undefined ? {} : { safeAtMs }) };
+  return {
+    endpoint,
+    target,
+    changed: true,
+    nowMs,
+    ...(safeAtMs === undefined ? {} : { safeAtMs }),
+    ...(siblings === undefined ? {} : { siblings }),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseLasting } from "../admin/override-duration.js";
-import type { Change } from "../admin/schemas.js";
+import type { Change, TargetView } from "../admin/schemas.js";
 import { type AdminOptions, RefusedError, withAdminOptions } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
@@ -8,6 +8,7 @@ import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
 /** What every command that changes a target takes. */
 export interface TargetCommandOptions extends AdminOptions {
   readonly json?: boolean;
+  readonly local?: boolean;
 }
 
 /** How an override is asked for on the command line. */
@@ -26,9 +27,14 @@ export function withTarget(command: Command): Command {
   return withAdminOptions(command);
 }
 
+/** Adds the option that leaves siblings out. */
+export function withLocal(command: Command): Command {
+  return command.option("--local", "concern this server alone, not its siblings");
+}
+
 /** Adds the options of {@link OverrideCommandOptions}. */
 export function withOverrideOptions(command: Command): Command {
-  return command
+  return withLocal(command)
     .option(
       "--for <duration>",
       "end it by itself after so long, such as 30m; without, it holds until it is ended",
@@ -49,6 +55,7 @@ export function overrideBody(options: OverrideCommandOptions, author: string): R
     ...(options.for === undefined ? {} : { for: options.for }),
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(options.force === true ? { force: true } : {}),
+    ...(options.local === true ? { local: true } : {}),
   };
 }
 
@@ -79,10 +86,18 @@ export async function asking(context: CommandContext, run: () => Promise<number>
 export function describeChange({ endpoint, target, changed }: Change, done: string, already: string): string {
   const isAnswered = target.addresses.some((address) => address.answered);
   const isSuppressed = target.override === undefined && target.addresses.some(({ held }) => held !== undefined);
-  const why = isSuppressed ? ", it is suppressed since it flaps" : "";
+  const why = isAnswered ? "" : isSuppressed ? ", it is suppressed since it flaps" : whyNotAnswered(target);
   const note = isSuppressed ? `! "livezone unsuppress ${endpoint} ${target.id}" ends the suppression\n` : "";
   const line = `${target.id} of ${endpoint} ${changed ? done : already}; it is ${isAnswered ? "answered" : "not answered"}`;
   return `${line}${why}\n${note}`;
+}
+
+/** Why a target is not answered, if it is for its health: right after a start there may be no result yet. */
+function whyNotAnswered({ override, addresses }: TargetView): string {
+  const [first] = addresses;
+  if (override !== undefined || first === undefined || first.health === "up") return "";
+  if (first.health === "unknown") return ", no probe of it has ended yet";
+  return first.last === undefined ? ", it is down" : `, it is down: ${plain(first.last.reason)}`;
 }
 
 /** What the operator should know of an override that was set, a line each. */

@@ -82,9 +82,12 @@ function overrideWord({ kind, expiresAtMs }: OverrideView, nowMs: number): strin
 
 /** Why the override is there, and whose it is. */
 function operatorOf(override: OverrideView | undefined): string {
-  const { reason, author } = override ?? {};
-  if (reason === undefined && author === undefined) return "-";
-  return [reason, author === undefined ? undefined : `(${author})`].filter((part) => part !== undefined).join(" ");
+  const { reason, author, origin = "operator" } = override ?? {};
+  const by = [author, origin === "operator" ? undefined : `by ${origin}`]
+    .filter((part) => part !== undefined)
+    .join(" ");
+  if (reason === undefined && by === "") return "-";
+  return [reason, by === "" ? undefined : `(${by})`].filter((part) => part !== undefined).join(" ");
 }
 
 function summary(status: Status, endpoints: readonly EndpointView[], palette: Palette): string {
@@ -107,6 +110,7 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   if (!status.lastReload.ok) {
     lines.push(`! the reload at ${formatTime(status.lastReload.atMs)} was refused: the configuration before it holds`);
   }
+  lines.push(...siblingLines(status));
   for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
   for (const endpoint of endpoints) lines.push(...discoveryAlarms(endpoint, status.nowMs));
   for (const { endpoint, mode, upTargets, minHealthy, answers, targets: all } of endpoints) {
@@ -145,6 +149,24 @@ function discoveryAlarms({ endpoint, discovery, targets }: EndpointView, nowMs: 
     lines.push(`! ${endpoint}: proposed, but not up: ${some(discovery.unconfirmed)}`);
   if (gone.length > 0) lines.push(`! ${endpoint}: no source proposes any more: ${some(gone)}`);
   if (discovery.ignored > 0) lines.push(`! ${endpoint}: ${discovery.ignored} targets left out, more than maxTargets`);
+  return lines;
+}
+
+/** Clocks that differ by more than this are told, milliseconds. */
+const CLOCK_DIFFERENCE_MS = 5_000;
+
+/** What is wrong with siblings, a line each. */
+function siblingLines({ siblings, nowMs }: Status): string[] {
+  const lines = siblings?.cutOff === true ? ["! a sibling reaches targets that this server does not reach"] : [];
+  for (const { name, condition, sinceMs, trouble, clockDifferenceMs = 0, zonesDiffer = [] } of siblings?.peers ?? []) {
+    const why = trouble === undefined ? "" : `; connecting to it: ${plain(trouble)}`;
+    if (condition !== "fresh") lines.push(`! sibling ${name} is ${condition} for ${formatAge(nowMs - sinceMs)}${why}`);
+    else if (why !== "") lines.push(`! sibling ${name} is heard, but does not hear this server${why}`);
+    if (zonesDiffer.length > 0) lines.push(`! sibling ${name} has another configuration of ${zonesDiffer.join(", ")}`);
+    if (Math.abs(clockDifferenceMs) > CLOCK_DIFFERENCE_MS) {
+      lines.push(`! sibling ${name} has a clock that differs by ${formatAge(Math.abs(clockDifferenceMs))}`);
+    }
+  }
   return lines;
 }
 

@@ -3,14 +3,14 @@ import { changeSchema } from "../admin/schemas.js";
 import { askAdmin, author, openAdmin, targetPath } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { writeJson } from "./output.js";
-import { asking, describeChange, type TargetCommandOptions, withTarget } from "./overriding.js";
+import { asking, describeChange, type TargetCommandOptions, withLocal, withTarget } from "./overriding.js";
 
 /** `livezone undrain`: ends a drain. */
 export function addUndrain(program: Command, context: CommandContext): void {
   const command = program.command("undrain").description("end a drain: the target is answered again when it is up");
-  withTarget(command).action((endpoint: string, target: string, options: TargetCommandOptions) =>
+  withLocal(withTarget(command)).action((endpoint: string, target: string, options: TargetCommandOptions) =>
     asking(context, async () => {
-      const body = { author: author() };
+      const body = { author: author(), ...(options.local === true ? { local: true } : {}) };
       const path = targetPath(endpoint, target, "undrain");
       const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
       if (options.json === true) writeJson(process.stdout, change);

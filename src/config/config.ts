@@ -25,6 +25,8 @@ export interface Config {
   readonly log: { readonly level: LogLevel };
   readonly queries: QueriesConfig;
   readonly transfer: TransferConfig;
+  /** Absent = this server knows of no other. */
+  readonly siblings?: SiblingsConfig;
   readonly zones: readonly ZoneConfig[];
 }
 
@@ -104,6 +106,29 @@ export interface ZoneTransferConfig {
 export interface SecondaryConfig extends SocketAddress {
   /** Name of a key of the main file; absent = the address suffices. */
   readonly key?: string;
+}
+
+/** Other servers of the same zones. */
+export interface SiblingsConfig {
+  /** Of this server, lower case. */
+  readonly name: string;
+  readonly listen: SocketAddress;
+  /** At least one once the configuration is right; this server itself is left out. */
+  readonly peers: readonly SiblingConfig[];
+  /** Absolute. */
+  readonly secretFile: string;
+  /** Default true. */
+  readonly shareOverrides: boolean;
+  /** Milliseconds, 0 to 300 000. Default 10 000. */
+  readonly holdAtMostMs: number;
+  /** Default `hold`. */
+  readonly whenIsolated: "hold" | "silent";
+}
+
+/** Where a sibling listens. */
+export interface SiblingConfig extends SocketAddress {
+  /** Lower case; unique. */
+  readonly name: string;
 }
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";

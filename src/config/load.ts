@@ -17,6 +17,7 @@ import { formatPath, quote } from "./quote.js";
 import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
 import { logOptions, type MainInput, mainOptions, mainSchema } from "./schema.js";
 import { zoneSchema } from "./schema-zone.js";
+import { buildSiblings } from "./siblings.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, type Source } from "./source.js";
 import { buildTransfer } from "./transfer.js";
 import { type Valid, validate } from "./validate.js";
@@ -81,6 +82,7 @@ function load(file: string, report: Report): Config | undefined {
   const listen = buildListen(source, main, report);
   const admin = buildAdmin(source, main.value.admin, report);
   const transfer = buildTransfer(source, main.value.transfer, report);
+  const siblings = buildSiblings(source, main.value.siblings, report);
   const defaults: ZoneDefaults = {
     keys: new Set(transfer.keys.map(({ name }) => name)),
     ttl: main.value.defaults?.ttl,
@@ -102,6 +104,7 @@ function load(file: string, report: Report): Config | undefined {
     log: { level: main.value.log?.level ?? builtIn(logOptions.level) },
     queries: buildQueries(source, main.value.queries, report),
     transfer,
+    ...(siblings === undefined ? {} : { siblings }),
     zones,
   };
 }

@@ -5,6 +5,7 @@ import type { Verdict } from "./parse-result.js";
 import { discoverOptions } from "./schema-discovery.js";
 import { FILE_PATH, flapOptions, probeOptions, probeSchema } from "./schema-probe.js";
 import { queryOptions, rateLimitOptions, tcpOptions } from "./schema-queries.js";
+import { siblings, siblingsOptions } from "./schema-siblings.js";
 import {
   mainTransfer,
   mainTransferOptions,
@@ -81,6 +82,7 @@ export const mainOptions = {
     .meta({ description: "Who is answered how often, and what is told of this server." })
     .optional(),
   transfer: mainTransfer.optional(),
+  siblings: siblings.optional(),
   watch: flag({ about: "Reload when a file of the configuration changes.", default: false }).optional(),
   zones: oneOrMany(text("the name of a zone file", { about: "A file or a glob." })).meta({
     description: "Zone files or globs, relative to this file.",
@@ -103,6 +105,7 @@ export const SECTIONS: Readonly<Record<string, { readonly where: string; readonl
   queries: { where: 'under "queries" of the main file', keys: Object.keys(queryOptions) },
   rateLimit: { where: 'under "queries.rateLimit"', keys: Object.keys(rateLimitOptions) },
   tcp: { where: 'under "queries.tcp"', keys: Object.keys(tcpOptions) },
+  siblings: { where: 'under "siblings" of the main file', keys: Object.keys(siblingsOptions) },
   mainTransfer: { where: 'under "transfer" of the main file', keys: Object.keys(mainTransferOptions) },
   notify: { where: 'in "transfer.notify"', keys: Object.keys(notifyOptions) },
   tsigKey: { where: 'under a key of "transfer.keys"', keys: Object.keys(tsigKeyOptions) },

@@ -145,6 +145,8 @@ const MISSING_EXAMPLES: Readonly<Record<string, string>> = {
   zone: ' Write for example "zone: k8s.example.com".',
   zones: ' Write for example "zones: [zones/*.yaml]".',
   nameservers: ' Write the names and addresses that the parent zone delegates to, such as "ns1: 192.0.2.53" below it.',
+  secretFile: " It names the file with the shared secret.",
+  peers: ' Write the other servers below it, such as "ns2: 198.51.100.53:9854".',
   cert: " It names the PEM file of the certificate.",
   key: " It names the PEM file of the private key.",
 };

@@ -44,18 +44,21 @@ export interface AnswerPolicy {
  *
  * @param lastHealthy the newest `addresses` of mode `healthy`, for `last-healthy`; of these the addresses that are
  *   still configured and not excluded are answered, and without any, all are. A disabled target never is
+ * @param vouched addresses that count as up because siblings see them up; they come after the others
  */
 export function decideAnswerable(
   { fqdn, targets }: EndpointHealth,
   policy: AnswerPolicy,
   lastHealthy: readonly AnswerableAddress[] = [],
+  vouched: readonly AnswerableAddress[] = [],
 ): Answerable {
   const enabled = targets.filter(({ disabled }) => disabled !== true);
   const endpoint = { fqdn, targets: withoutUnproven(enabled, policy) };
   const up = addressesWhere(endpoint, (address, target) => countsAsUp(address, target, policy));
   const upTargets = countTargets(up);
   const needed = Math.max(1, policy.minHealthy);
-  if (upTargets >= needed) return { mode: "healthy", addresses: up, upTargets };
+  const withVouched = vouched.length === 0 ? up : withOthers(up, vouched);
+  if (countTargets(withVouched) >= needed) return { mode: "healthy", addresses: withVouched, upTargets };
 
   // Those that pass, and are only held back since they flap, are better than any that fail.
   const passing = addressesWhere(
@@ -63,7 +66,10 @@ export function decideAnswerable(
     (address, target) => countsAsUp(address, target, policy) || address.held !== undefined,
   );
   const passingTargets = countTargets(passing);
-  if (passingTargets >= needed) return { mode: "healthy", addresses: passing, upTargets: passingTargets };
+  const passingOrVouched = vouched.length === 0 ? passing : withOthers(passing, vouched);
+  if (countTargets(passingOrVouched) >= needed) {
+    return { mode: "healthy", addresses: passingOrVouched, upTargets: passingTargets };
+  }
 
   const addresses = whenAllDown(endpoint, policy.whenAllDown, lastHealthy);
   return { mode: addresses.length > 0 ? "fail-open" : "none", addresses, upTargets };
@@ -99,6 +105,14 @@ function addressesWhere(
 function countsAsUp({ health, isJoining }: AddressHealth, { override }: TargetHealth, policy: AnswerPolicy): boolean {
   if (health === "up" || override?.kind === "forced-up") return true;
   return health === "unknown" && isJoining !== true && policy.whenUnknown === "answer";
+}
+
+function withOthers(
+  first: readonly AnswerableAddress[],
+  others: readonly AnswerableAddress[],
+): readonly AnswerableAddress[] {
+  const known = new Set(first.map(identity));
+  return [...first, ...others.filter((entry) => !known.has(identity(entry)))];
 }
 
 function countTargets(addresses: readonly AnswerableAddress[]): number {

@@ -69,6 +69,11 @@ export interface HealthMonitorOptions {
   recall?(fqdn: string, target: string, address: string): Remembered | undefined;
   /** The override of a target that is in force, for the snapshot. Absent = there are none. */
   overrideOf?(fqdn: string, target: string): Override | undefined;
+  /**
+   * Whether somebody else knows if this server is cut off: then it does not presume so by itself, and results count. Absent =
+   * nobody does.
+   */
+  knowsBetter?(): boolean;
   /** No connection can be made to any address any more, or one can be again. Called before {@link onTransition}. */
   onIsolation?(isolated: boolean): void;
   /** An address of these endpoints, which flaps, is suppressed although it passes, or not any more: no transition. */
@@ -107,6 +112,11 @@ export interface HealthMonitor {
    * @returns whether there is such a target
    */
   clearFlaps(fqdn: string, target: string): boolean;
+  /**
+   * Somebody else has seen an address change: probes it at once, at most five times a second. Nothing follows but from the
+   * own result. Harmless for an address that is not probed.
+   */
+  hint(fqdn: string, address: string): void;
   /** Whether the prober is presumed cut off; health stays as it was meanwhile. */
   readonly isolated: boolean;
   /** Tripwires that are open or being opened. */

@@ -52,6 +52,8 @@ export interface Override {
   /** Who said it; one line of at most 64 characters. */
   readonly author?: string;
   readonly origin: OverrideOrigin;
+  /** Holds on this server alone, whatever siblings say. Absent = no. */
+  readonly isLocal?: true;
   /** Wall clock, milliseconds since 1970. */
   readonly setAtMs: number;
   /** Likewise; absent = it stays until it is cleared. */

@@ -61,3 +61,9 @@ export function observeNetwork(before: IsolationState, seen: NetworkObservation)
   if (endedMs - recoveringSinceMs < intervalMs) return { ...connected, recoveringSinceMs };
   return { ...connected, isolated: false, trustFromMs: endedMs };
 }
+
+/** The state of a prober that is told by others whether it is cut off: every result counts from now on. */
+export function withoutPresumption(state: IsolationState): IsolationState {
+  const { recoveringSinceMs: _, ...rest } = state;
+  return { ...rest, isolated: false };
+}

@@ -25,6 +25,9 @@ import { createTripwires, type Tripwires } from "./tripwires.js";
  */
 const TRIP_DELAY_MS = 20;
 
+/** Least time between two probes of an address for hints, milliseconds. */
+const HINT_EVERY_MS = 200;
+
 export function createHealthMonitor(options: HealthMonitorOptions): HealthMonitor {
   return new Monitor(options);
 }
@@ -62,6 +65,7 @@ class Monitor implements HealthMonitor {
     });
     this.#filter = new ResultFilter({
       clock,
+      knowsBetter: () => options.knowsBetter?.() === true,
       onStall: (lengthMs) => {
         // What was seen before a pause longer than the interval is too old to be added to what comes.
         this.#forgetDoubts(({ config }) => config.intervalMs < lengthMs);
@@ -144,6 +148,18 @@ class Monitor implements HealthMonitor {
       if (address.job !== undefined) this.#scheduler.hurry(address.job, 0);
     }
     return addresses.length > 0;
+  }
+
+  hint(fqdn: string, address: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const { addresses } of this.#registry.targets(fqdn)) {
+      for (const { view, job } of addresses) {
+        if (view.address !== address || job === undefined || nowMs - (job.hintedMs ?? -HINT_EVERY_MS) < HINT_EVERY_MS)
+          continue;
+        job.hintedMs = nowMs;
+        this.#scheduler.hurry(job, 0);
+      }
+    }
   }
 
   get isolated(): boolean {

@@ -39,6 +39,8 @@ export interface ProbeJob extends FilteredJob {
   dueMs: number;
   timer?: Timer;
   running?: AbortController;
+  /** Monotonic moment of the newest probe for a hint. */
+  hintedMs?: number;
   /** False until its first result: first probes wait for a place, and the second is placed at random. */
   isProbed: boolean;
   /** Its tripwire broke while a probe was under way, which may have looked too early. */

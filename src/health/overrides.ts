@@ -1,18 +1,37 @@
 import type { Clock, Timer } from "../lib/clock.js";
 import { UserError } from "../lib/errors.js";
-import type { Override, OverrideKind, OverrideOrigin } from "./health.js";
+import { compareStamps, HybridClock, type Stamp } from "../lib/hybrid-clock.js";
+import type { OverrideKind } from "./health.js";
 import {
   decideOverride,
   type OverriddenEndpoint,
   type OverrideConsequences,
   type WantedOverride,
 } from "./override-decision.js";
+import {
+  type Actor,
+  actorOf,
+  copyOf,
+  differences,
+  endedOf,
+  endOf,
+  entriesOf,
+  entryIn,
+  isLocalRecord,
+  isStamped,
+  isWorthKeeping,
+  keyOf,
+  type OverrideChange,
+  type OverrideEntry,
+  type OverrideRecord,
+  oneLine,
+  type Records,
+  recordsOf,
+  type StampedRecord,
+} from "./override-records.js";
 
 /** Longest reason, characters; what is longer is cut. */
 export const MAX_REASON = 200;
-
-/** Longest author, characters: a user name of Linux has at most 32, an e-mail address rarely more than 64. */
-export const MAX_AUTHOR = 64;
 
 /**
  * Longest time between two looks at the wall clock while an override is to expire, milliseconds. Expiry is a moment
@@ -20,36 +39,17 @@ export const MAX_AUTHOR = 64;
  */
 const LOOK_AGAIN_MS = 30_000;
 
-/** An override and the target it is of. */
-export interface OverrideEntry extends Override {
-  /** The endpoint's fqdn. */
-  readonly endpoint: string;
-  readonly target: string;
-}
-
-/** Who asks for a change of an override. */
-export interface Actor {
-  /** The person or program; absent if it is not known. */
-  readonly author?: string;
-  /** By which way it came. */
-  readonly origin: OverrideOrigin;
-}
+/** Most records that are taken from siblings: ten targets for each of a thousand endpoints. */
+const MAX_RECORDS = 10_000;
 
 /** An override that is asked for. */
 export interface OverrideRequest extends WantedOverride, Actor {
   /** In the operator's words. */
   readonly reason?: string;
+  /** Holds on this server alone. */
+  readonly isLocal?: boolean;
   /** Asked when the request's turn has come: an aborted one is not carried out. */
   readonly signal?: AbortSignal;
-}
-
-/** What became of an override; `expired` is the only one that nobody asked for. */
-export interface OverrideChange {
-  readonly action: "set" | "cleared" | "expired";
-  /** The override that is set, or that has ended. */
-  readonly entry: OverrideEntry;
-  /** Who set or cleared it; of one that expired, whose it was. */
-  readonly actor: Actor;
 }
 
 /** What a request that was carried out led to. */
@@ -61,12 +61,14 @@ export interface OverrideSet extends OverrideConsequences {
 
 export interface OverrideStoreOptions {
   readonly clock: Clock;
-  /** Those that were in force when the program ended; expired ones are dropped. */
-  readonly initial: readonly OverrideEntry[];
-  /** What is known of an endpoint, by fqdn; undefined = there is none. */
-  look(endpoint: string): OverriddenEndpoint | undefined;
+  /** What was kept when the program ended; what has expired is dropped. */
+  readonly initial: readonly OverrideRecord[];
+  /** Name of this server among its siblings; absent = it has none. */
+  readonly server?: string;
+  /** What is known of an endpoint, by fqdn, to decide on this target of it; undefined = there is none. */
+  look(endpoint: string, target: string): OverriddenEndpoint | undefined;
   /** Puts all of them where they survive the process; absent = nothing is kept. Rejects if that failed. */
-  readonly save?: (entries: readonly OverrideEntry[]) => Promise<void>;
+  readonly save?: (records: readonly OverrideRecord[]) => Promise<void>;
   /** Carries a change into health and answers. Called once it is saved, and before the request is acknowledged. */
   onChange(change: OverrideChange): void;
   /** An expiry could not be saved; it is in force all the same. */
@@ -76,7 +78,10 @@ export interface OverrideStoreOptions {
 /** The overrides in force: the one place that holds them. Requests are carried out one after the other. */
 export class OverrideStore {
   readonly #options: OverrideStoreOptions;
-  #entries = new Map<string, OverrideEntry>();
+  readonly #stamps: HybridClock;
+  /** What holds, and the notes of what has ended, by target; local ones apart. */
+  #records: Records;
+  #revision = 0;
   #timer: Timer | undefined;
   #isStopped = false;
   /** Ends with the request that was made last. */
@@ -84,18 +89,29 @@ export class OverrideStore {
 
   constructor(options: OverrideStoreOptions) {
     this.#options = options;
-    for (const entry of options.initial) if (!this.#isExpired(entry)) this.#entries.set(keyOf(entry), entry);
+    this.#stamps = new HybridClock(options.clock);
+    this.#records = this.#understood(options.initial);
     this.#planExpiry();
   }
 
   /** In the order they were set. */
   list(): readonly OverrideEntry[] {
-    return [...this.#entries.values()];
+    return entriesOf(this.#records);
   }
 
   /** The override of a target, configured or not. */
   get(endpoint: string, target: string): OverrideEntry | undefined {
-    return this.#entries.get(keyOf({ endpoint, target }));
+    return entryIn(this.#records, keyOf({ endpoint, target }));
+  }
+
+  /** Another number after each change of what siblings are told. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** What siblings are told: everything but what holds on this server alone. */
+  shared(): readonly StampedRecord[] {
+    return [...this.#records.shared.values()].filter(isStamped);
   }
 
   /**
@@ -107,13 +123,16 @@ export class OverrideStore {
     return this.#inTurn(async () => {
       requireWanted(request.signal);
       const { clock, look, save } = this.#options;
-      const decision = decideOverride(request, look(request.endpoint));
+      const decision = decideOverride(request, look(request.endpoint, request.target));
       if ("refusal" in decision) throw new UserError(decision.refusal.message, decision.refusal.code);
-      const entry = entryOf(request, clock.wallMs());
-      const next = new Map(this.#entries);
-      next.delete(keyOf(entry));
-      next.set(keyOf(entry), entry);
-      await this.#take(next, { action: "set", entry, actor: actorOf(request) });
+      const isLocal = isOfOneServer(request);
+      const entry = entryOf(request, clock.wallMs(), isLocal ? undefined : this.#stamp());
+      const next = copyOf(this.#records);
+      const key = keyOf(entry);
+      next.local.delete(key);
+      if (!isLocal) next.shared.delete(key);
+      (isLocal ? next.local : next.shared).set(key, entry);
+      await this.#take(next, [{ action: "set", entry, actor: actorOf(request) }]);
       return { entry, ...decision, isKept: save !== undefined };
     });
   }
@@ -126,16 +145,24 @@ export class OverrideStore {
    */
   clear(
     name: { readonly endpoint: string; readonly target: string },
-    actor: Actor & { readonly signal?: AbortSignal },
+    actor: Actor & { readonly signal?: AbortSignal; readonly isLocal?: boolean },
     kinds?: readonly OverrideKind[],
   ): Promise<OverrideEntry | undefined> {
     return this.#inTurn(async () => {
       requireWanted(actor.signal);
-      const entry = this.#entries.get(keyOf(name));
+      const key = keyOf(name);
+      const isLocal = isOfOneServer(actor);
+      const entry = isLocal ? this.#records.local.get(key) : this.get(name.endpoint, name.target);
       if (entry === undefined || (kinds !== undefined && !kinds.includes(entry.kind))) return undefined;
-      const next = new Map(this.#entries);
-      next.delete(keyOf(name));
-      await this.#take(next, { action: "cleared", entry, actor: actorOf(actor) });
+      const next = copyOf(this.#records);
+      next.local.delete(key);
+      if (!isLocal) {
+        next.shared.delete(key);
+        const stamp = this.#stamp();
+        const { clock } = this.#options;
+        if (stamp !== undefined) next.shared.set(key, endedOf(name, stamp, actorOf(actor), clock.wallMs()));
+      }
+      await this.#take(next, [{ action: "cleared", entry, actor: actorOf(actor) }]);
       return entry;
     });
   }
@@ -144,13 +171,41 @@ export class OverrideStore {
    * Takes over what another process has saved meanwhile: every difference comes true as a change by its author. Nothing is
    * saved, since it is saved already.
    */
-  adopt(entries: readonly OverrideEntry[]): Promise<void> {
+  adopt(records: readonly OverrideRecord[]): Promise<void> {
     return this.#inTurn(async () => {
-      const next = new Map(entries.filter((entry) => !this.#isExpired(entry)).map((entry) => [keyOf(entry), entry]));
-      const changes = differences(this.#entries, next);
-      this.#entries = next;
+      const next = this.#understood(records);
+      const changes = differences(this.#records, next);
+      this.#records = next;
+      this.#revision += 1;
       this.#planExpiry();
       for (const change of changes) this.#options.onChange(change);
+    });
+  }
+
+  /**
+   * Takes what a sibling says: of each target the last word holds, whoever says it. Resolves when it is saved and in force.
+   *
+   * @returns what was news, for the others to be told
+   * @throws UserError `NOT_PERSISTED`; nothing has changed then
+   */
+  receive(records: readonly StampedRecord[]): Promise<readonly StampedRecord[]> {
+    return this.#inTurn(async () => {
+      const next = copyOf(this.#records);
+      const news: StampedRecord[] = [];
+      const nowMs = this.#options.clock.wallMs();
+      for (const record of records) {
+        this.#stamps.see(record.stamp);
+        const key = keyOf(record);
+        const known = next.shared.get(key);
+        if (known === undefined && (next.shared.size >= MAX_RECORDS || isOver(record, nowMs))) continue;
+        if (known?.stamp !== undefined && compareStamps(record.stamp, known.stamp) <= 0) continue;
+        const hasExpired = record.kind !== "ended" && !isWorthKeeping(record, nowMs);
+        next.shared.delete(key);
+        next.shared.set(key, hasExpired ? endedOf(record, record.stamp, actorOf(record), nowMs) : record);
+        news.push(record);
+      }
+      if (news.length > 0) await this.#take(next, differences(this.#records, next));
+      return news;
     });
   }
 
@@ -161,28 +216,59 @@ export class OverrideStore {
     await this.#busy;
   }
 
-  #isExpired({ expiresAtMs }: OverrideEntry): boolean {
-    return expiresAtMs !== undefined && expiresAtMs <= this.#options.clock.wallMs();
+  #stamp(): Stamp | undefined {
+    const { server } = this.#options;
+    return server === undefined ? undefined : this.#stamps.next(server);
+  }
+
+  /** What is still worth keeping of records, by target; what has no stamp gets one if there are siblings. */
+  #understood(records: readonly OverrideRecord[]): Records {
+    const { server, clock } = this.#options;
+    const nowMs = clock.wallMs();
+    const known: Records = { shared: new Map(), local: new Map() };
+    for (const record of records) {
+      if (record.stamp !== undefined) this.#stamps.see(record.stamp);
+      if (!isWorthKeeping(record, nowMs)) continue;
+      const needsStamp = record.stamp === undefined && server !== undefined && !isLocalRecord(record);
+      const stamped = needsStamp ? { ...record, stamp: { ms: record.setAtMs, count: 0, by: server } } : record;
+      if (stamped.kind !== "ended" && isLocalRecord(stamped)) known.local.set(keyOf(stamped), stamped);
+      else known.shared.set(keyOf(stamped), stamped);
+    }
+    return known;
   }
 
   #planExpiry(): void {
     const { clock, onSaveError } = this.#options;
     this.#timer?.cancel();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { expiresAtMs } of this.#entries.values()) nextMs = Math.min(nextMs, expiresAtMs ?? nextMs);
+    for (const record of recordsOf(this.#records)) nextMs = Math.min(nextMs, endOf(record));
     if (this.#isStopped || nextMs === Number.POSITIVE_INFINITY) return;
     this.#timer = clock.after(Math.min(LOOK_AGAIN_MS, Math.max(0, nextMs - clock.wallMs())), () => {
       this.#inTurn(() => this.#expire()).catch(onSaveError);
     });
   }
 
-  /** Unlike a request, an expiry comes true first: on the next start it would be found expired anyway. */
+  /**
+   * Unlike a request, an expiry comes true first: on the next start it would be found expired anyway. The note that remains
+   * has the stamp of what has expired, so that siblings, whose clocks differ, need not tell each other.
+   */
   async #expire(): Promise<void> {
-    const ended = this.list().filter((entry) => this.#isExpired(entry));
-    for (const entry of ended) this.#entries.delete(keyOf(entry));
+    const nowMs = this.#options.clock.wallMs();
+    const before = this.#records;
+    const next = copyOf(before);
+    for (const record of recordsOf(before)) {
+      if (endOf(record) > nowMs) continue;
+      const key = keyOf(record);
+      if (isLocalRecord(record)) next.local.delete(key);
+      else if (record.kind === "ended" || record.stamp === undefined) next.shared.delete(key);
+      else next.shared.set(key, endedOf(record, record.stamp, actorOf(record), nowMs));
+    }
+    const ended = entriesOf(before).filter((entry) => endOf(entry) <= nowMs);
+    this.#records = next;
+    this.#revision += 1;
     this.#planExpiry();
     for (const entry of ended) this.#options.onChange({ action: "expired", entry, actor: actorOf(entry) });
-    if (ended.length > 0) await this.#options.save?.(this.list());
+    if (recordsOf(next).length !== recordsOf(before).length || ended.length > 0) await this.#save(next);
   }
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
@@ -191,34 +277,34 @@ export class OverrideStore {
     return done;
   }
 
+  async #save(records: Records): Promise<void> {
+    await this.#options.save?.(recordsOf(records));
+  }
+
   /** Saves `next`, and only then lets it hold. */
-  async #take(next: Map<string, OverrideEntry>, change: OverrideChange): Promise<void> {
-    const { save, onChange } = this.#options;
+  async #take(next: Records, changes: readonly OverrideChange[]): Promise<void> {
     try {
-      await save?.([...next.values()]);
+      await this.#save(next);
     } catch (error) {
       // It may have got as far as the disk all the same, and must not come to life with the next start.
-      await save?.(this.list()).catch(() => undefined);
+      await this.#save(this.#records).catch(() => undefined);
       throw error;
     }
-    this.#entries = next;
+    this.#records = next;
+    this.#revision += 1;
     this.#planExpiry();
-    onChange(change);
+    for (const change of changes) this.#options.onChange(change);
   }
 }
 
-/** What has to happen for `before` to become `after`. */
-function differences(
-  before: ReadonlyMap<string, OverrideEntry>,
-  after: ReadonlyMap<string, OverrideEntry>,
-): OverrideChange[] {
-  const set = [...after].filter(([key, entry]) => JSON.stringify(before.get(key)) !== JSON.stringify(entry));
-  const gone = [...before].filter(([key]) => !after.has(key));
-  return [
-    ...set.map(([, entry]): OverrideChange => ({ action: "set", entry, actor: actorOf(entry) })),
-    // Who cleared it only the other process knew.
-    ...gone.map(([, entry]): OverrideChange => ({ action: "cleared", entry, actor: { origin: entry.origin } })),
-  ];
+/** What Kubernetes asks for each server reads by itself. */
+function isOfOneServer({ isLocal, origin }: Actor & { readonly isLocal?: boolean }): boolean {
+  return isLocal === true || origin === "kubernetes";
+}
+
+/** Whether a note has been kept for long enough. */
+function isOver(record: OverrideRecord, nowMs: number): boolean {
+  return record.kind === "ended" && !isWorthKeeping(record, nowMs);
 }
 
 /** @throws UserError if whoever asked is not there any more */
@@ -226,16 +312,8 @@ function requireWanted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new UserError("whoever asked for it is not there any more", "CLIENT_GONE");
 }
 
-function keyOf({ endpoint, target }: { readonly endpoint: string; readonly target: string }): string {
-  return `${endpoint} ${target}`;
-}
-
-function actorOf({ author, origin }: Actor): Actor {
-  return author === undefined ? { origin } : { author: oneLine(author, MAX_AUTHOR), origin };
-}
-
-function entryOf(request: OverrideRequest, nowMs: number): OverrideEntry {
-  const { endpoint, target, kind, reason, forMs } = request;
+function entryOf(request: OverrideRequest, nowMs: number, stamp: Stamp | undefined): OverrideEntry {
+  const { endpoint, target, kind, reason, forMs, isLocal = false } = request;
   return {
     endpoint,
     target,
@@ -244,10 +322,7 @@ function entryOf(request: OverrideRequest, nowMs: number): OverrideEntry {
     ...actorOf(request),
     setAtMs: nowMs,
     ...(forMs === undefined ? {} : { expiresAtMs: nowMs + forMs }),
+    ...(stamp === undefined ? {} : { stamp }),
+    ...(isLocal ? { isLocal } : {}),
   };
-}
-
-/** One line without control characters, fit for logs and terminals. */
-function oneLine(text: string, maxCharacters: number): string {
-  return [...text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")].slice(0, maxCharacters).join("").trim();
 }

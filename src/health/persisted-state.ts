@@ -1,19 +1,20 @@
 import { z } from "zod";
 import type { Clock } from "../lib/clock.js";
+import { MAX_STAMP_COUNT, MAX_STAMP_MS } from "../lib/hybrid-clock.js";
 import { PROBE_PHASES, RESULT_CLASSES } from "./health.js";
-import type { OverrideEntry } from "./overrides.js";
+import type { OverrideRecord } from "./override-records.js";
 import { openStateFile, type StateAlarm, type StateFile } from "./state-file.js";
 
 /** What the state folder holds. Two files, since overrides must not suffer from what happens to the other. */
 export interface KeptState {
   /** Written whenever an override changes, before that is acknowledged. */
-  readonly overrides: StateFile<readonly OverrideEntry[]>;
+  readonly overrides: StateFile<readonly OverrideRecord[]>;
   /** Written every few seconds, and at a stop. */
   readonly last: StateFile<LastKnown>;
 }
 
-/** Newest form of `overrides.json`: version 2 names the origin of each. */
-const OVERRIDES_VERSION = 2;
+/** Newest form of `overrides.json`: version 2 names the origin of each, version 3 the moment for siblings, and what has ended. */
+const OVERRIDES_VERSION = 3;
 
 /** Newest form of `last.json`. */
 const LAST_VERSION = 1;
@@ -31,8 +32,26 @@ const overrideOfVersion1 = z.strictObject({
   expiresAtMs: moment.exactOptional(),
 });
 
-const override = overrideOfVersion1.extend({
-  origin: z.union([z.enum(["operator", "kubernetes"]), z.templateLiteral(["sibling:", z.string()])]),
+const origin = z.union([z.enum(["operator", "kubernetes"]), z.templateLiteral(["sibling:", z.string()])]);
+
+const overrideOfVersion2 = overrideOfVersion1.extend({ origin });
+
+const stamp = z.strictObject({
+  ms: z.number().min(0).max(MAX_STAMP_MS),
+  count: z.int().min(0).max(MAX_STAMP_COUNT),
+  by: z.string(),
+});
+
+const override = overrideOfVersion2.extend({ stamp: stamp.exactOptional(), isLocal: z.literal(true).exactOptional() });
+
+const ended = z.strictObject({
+  endpoint: z.string().min(1),
+  target: z.string().min(1),
+  kind: z.literal("ended"),
+  stamp,
+  setAtMs: moment,
+  author: z.string().exactOptional(),
+  origin,
 });
 
 /** Overrides as version 1 wrote them: all were set by operators on this server. */
@@ -86,8 +105,8 @@ export function openKeptState(options: {
       ...options,
       name: "overrides.json",
       version: OVERRIDES_VERSION,
-      content: z.array(override),
-      older: { 1: overridesOfVersion1 },
+      content: z.array(z.union([override, ended])),
+      older: { 1: overridesOfVersion1, 2: z.array(overrideOfVersion2) },
     }),
     last: openStateFile({ ...options, name: "last.json", version: LAST_VERSION, content: lastKnown }),
   };

@@ -12,6 +12,12 @@ import { JITTER } from "./timeline.js";
  */
 export const CONNECT_PATIENCE_MS = 750;
 
+/**
+ * Time after it in which a connection that the kernel has made already is still told, milliseconds: a process that is busy
+ * sees its timers before its connections.
+ */
+export const LAST_LOOK_MS = 20;
+
 /** One probe that has ended. Moments are monotonic. */
 export interface FinishedProbe {
   readonly config: ProbeConfig;
@@ -30,7 +36,7 @@ export interface ProbeSchedulerOptions {
   readonly maxFirstProbes: number;
   /** The job is planned again by the caller, with {@link ProbeScheduler.arrange}. */
   onFinished(job: ProbeJob, finished: FinishedProbe): void;
-  /** A probe has no connection after {@link CONNECT_PATIENCE_MS}. */
+  /** A probe has no connection after {@link CONNECT_PATIENCE_MS} and a last look. */
   onUnconnected(job: ProbeJob): void;
 }
 
@@ -121,7 +127,9 @@ export class ProbeScheduler {
     const { fqdn = "", target = "" } = first?.view ?? {};
     const startedMs = clock.monotonicMs();
     const lagMs = startedMs - job.dueMs;
-    const patience = clock.after(CONNECT_PATIENCE_MS, () => onUnconnected(job));
+    let patience = clock.after(CONNECT_PATIENCE_MS, () => {
+      patience = clock.after(LAST_LOOK_MS, () => onUnconnected(job));
+    });
     controller.signal.addEventListener("abort", () => patience.cancel(), { once: true });
     runProbe({ address: job.address, fqdn, target }, config, controller.signal, () => patience.cancel())
       .catch(

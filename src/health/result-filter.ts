@@ -1,7 +1,13 @@
 import type { ProbeConfig } from "../config/config.js";
 import type { Clock } from "../lib/clock.js";
 import type { ProbeResult, ResultClass } from "./health.js";
-import { type IsolationState, type NetworkObservation, NOT_ISOLATED, observeNetwork } from "./isolation.js";
+import {
+  type IsolationState,
+  type NetworkObservation,
+  NOT_ISOLATED,
+  observeNetwork,
+  withoutPresumption,
+} from "./isolation.js";
 import { isNetworkFailure } from "./state.js";
 import { createWatchdog, type Watchdog } from "./watchdog.js";
 
@@ -25,6 +31,8 @@ export interface FilteredJob {
 
 export interface ResultFilterOptions {
   readonly clock: Clock;
+  /** Whether somebody else knows if this server is cut off, so that it need not presume it. */
+  knowsBetter(): boolean;
   /** See {@link createWatchdog}. */
   onStall(lengthMs: number): void;
   /** Called before the result that shows it is counted or not. */
@@ -47,14 +55,16 @@ export class ResultFilter {
   readonly #clock: Clock;
   readonly #watchdog: Watchdog;
   readonly #onIsolation: (isolated: boolean) => void;
+  readonly #knowsBetter: () => boolean;
   #isolation: IsolationState = NOT_ISOLATED;
   /** Jobs whose newest result is a network failure. */
   #cutOff = 0;
 
-  constructor({ clock, onStall, onIsolation }: ResultFilterOptions) {
+  constructor({ clock, knowsBetter, onStall, onIsolation }: ResultFilterOptions) {
     this.#clock = clock;
     this.#watchdog = createWatchdog(clock, onStall);
     this.#onIsolation = onIsolation;
+    this.#knowsBetter = knowsBetter;
   }
 
   start(): void {
@@ -102,7 +112,8 @@ export class ResultFilter {
 
   #observe(seen: NetworkObservation): void {
     const { isolated: wasIsolated } = this.#isolation;
-    this.#isolation = observeNetwork(this.#isolation, seen);
+    const next = observeNetwork(this.#isolation, seen);
+    this.#isolation = next.isolated && this.#knowsBetter() ? withoutPresumption(next) : next;
     if (wasIsolated !== this.#isolation.isolated) this.#onIsolation(this.#isolation.isolated);
   }
 

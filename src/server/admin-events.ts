@@ -50,6 +50,7 @@ export function adminEvents(log: EventLog): Subscriber {
       log.publish({ type: "source", endpoint: fqdn, source, problem }),
     "source-recovered": ({ fqdn, source }) => log.publish({ type: "source", endpoint: fqdn, source }),
     "isolation-changed": ({ isolated }) => log.publish({ type: "isolation", isolated }),
+    "sibling-changed": ({ sibling, condition }) => log.publish({ type: "sibling", sibling, condition }),
     reloaded: () => log.publish({ type: "reload", ok: true }),
     "reload-refused": () => log.publish({ type: "reload", ok: false }),
     ready: () => log.publish({ type: "ready" }),

@@ -15,6 +15,8 @@ import { DRAIN_MS } from "./lifecycle.js";
 import { metricsSource } from "./metric-rows.js";
 import { createProbeHistory, type ProbeHistory } from "./probe-history.js";
 import { QueryHistory } from "./query-history.js";
+import { siblingsShown } from "./sibling-views.js";
+import type { SiblingParts } from "./siblings.js";
 import type { ServerState } from "./state.js";
 import type { Leaving } from "./takeover.js";
 
@@ -27,6 +29,8 @@ export interface AdminPartsOptions {
   readonly served: ServedEndpoints;
   readonly health: HealthParts;
   readonly discovery: Discovery;
+  /** Absent = there are none. */
+  readonly siblings: SiblingParts | undefined;
   readonly leaving: Leaving;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
@@ -43,9 +47,10 @@ export interface AdminParts {
 
 /** Builds metrics, probe history, event log, and the service behind the listeners. */
 export function buildAdminParts(options: AdminPartsOptions): AdminParts {
-  const { clock, log, state, pool, served, discovery, leaving, reload } = options;
-  const { monitor, overrides } = options.health;
-  const metrics = createMetrics(metricsSource(pool, served, monitor, discovery), {
+  const { clock, log, state, pool, served, siblings, discovery, leaving, reload } = options;
+  const { monitor, overrides, sight } = options.health;
+  const shown = siblingsShown({ parts: siblings, monitor, sight, state, served });
+  const metrics = createMetrics(metricsSource(pool, served, monitor, discovery, shown), {
     version: VERSION,
     transport: pool.transport,
   });
@@ -72,7 +77,7 @@ export function buildAdminParts(options: AdminPartsOptions): AdminParts {
     discoveredOf: (fqdn) => discovery.endpoint(fqdn),
     reload,
     snapshot: () => monitor.snapshot(),
-    isIsolated: () => monitor.isolated,
+    ...shown,
     clearFlaps: (endpoint, target) => void monitor.clearFlaps(endpoint, target),
     leave: (successors) => leaving.leave(successors, DRAIN_MS),
   });

@@ -1,3 +1,4 @@
+import type { Status } from "../admin/schemas.js";
 import { type AdminService, ReloadRefusedError } from "../admin/service.js";
 import { isClockSuspect } from "../health/clock-suspicion.js";
 import { VERSION } from "../lib/version.js";
@@ -18,6 +19,8 @@ export interface AdminServiceParts extends OverrideRequestParts {
   readonly queryHistory: QueryHistory;
   readonly discoveredOf: DiscoveredOf;
   isIsolated(): boolean;
+  /** What is shown of siblings; absent = there are none. */
+  readonly siblings?: () => Pick<Status, "siblings">;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
   /** As {@link AdminService.leave}. */
@@ -37,15 +40,17 @@ export function createAdminService(parts: AdminServiceParts): AdminService {
       startedMs: state.startedMs,
       ready: state.isReady,
       isolated: parts.isIsolated(),
+      ...parts.siblings?.(),
       ...(isClockSuspect(snapshot()) ? { clockSuspect: true } : {}),
       lastReload: state.lastReload,
       needRestart: pendingSettings(state.started, state.config),
       zones: zoneViews(served, snapshot(), parts.discoveredOf),
     }),
-    target(name) {
+    async target(name) {
       const { endpoint, target } = requests.find(name);
+      const isDrained = target.override?.kind === "drained" && target.override.isLocal !== true;
       return {
-        ...requests.safeAt(name),
+        ...(isDrained ? await requests.drained(name) : requests.safeAt(name)),
         endpoint: name.endpoint,
         nowMs: clock.wallMs(),
         target: targetView(endpoint, target),

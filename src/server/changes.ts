@@ -1,6 +1,6 @@
 import type { Snapshot, Transition } from "../health/health.js";
 import type { HealthMonitorOptions } from "../health/health-monitor.js";
-import type { OverrideChange } from "../health/overrides.js";
+import type { OverrideChange } from "../health/override-records.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import { SuppressionWatch } from "./suppression.js";
@@ -36,6 +36,11 @@ export class Changes {
       this.#follow(fqdn, snapshot);
       this.#publishSuppression(fqdn, snapshot);
     }
+  }
+
+  /** Siblings see something else of these endpoints, or time has passed over what they see. */
+  views(fqdns: readonly string[], snapshot: Snapshot): void {
+    for (const fqdn of fqdns) this.#follow(fqdn, snapshot);
   }
 
   /** An override was set, cleared or has expired; `snapshot` shows it. */

@@ -1,6 +1,6 @@
 import type { EndpointConfig, TargetConfig, ZoneConfig } from "../config/config.js";
 import { type Answerable, type AnswerableAddress, decideAnswerable } from "../health/answerable.js";
-import type { Snapshot } from "../health/health.js";
+import type { EndpointHealth, Snapshot } from "../health/health.js";
 import type { Clock } from "../lib/clock.js";
 import { UserError } from "../lib/errors.js";
 import { formatName, type Name } from "../wire/name.js";
@@ -36,6 +36,9 @@ export interface ServedBefore {
   lastHealthy(fqdn: string): readonly AnswerableAddress[];
 }
 
+/** Addresses of an endpoint that count as up because siblings see them up. */
+export type Vouch = (health: EndpointHealth, config: EndpointConfig) => readonly AnswerableAddress[];
+
 /** Who is told what becomes of the zones: at once, and after the zone has changed. */
 export interface ZoneWatcher {
   onZoneAdded(zone: LiveZone): void;
@@ -51,6 +54,7 @@ export class ServedEndpoints {
   readonly #clock: Clock;
   readonly #before: ServedBefore | undefined;
   readonly #watcher: ZoneWatcher;
+  readonly #vouch: Vouch | undefined;
   readonly #drainClocks: DrainClocks;
   #endpoints = new Map<string, ServedEndpoint>();
   /** By apex, in the order of the configuration. */
@@ -58,7 +62,9 @@ export class ServedEndpoints {
   /** By the fqdn of its endpoints. */
   #zoneOf = new Map<string, LiveZone>();
 
-  constructor(clock: Clock, watcher: ZoneWatcher, before?: ServedBefore) {
+  /** @param vouch addresses that count as up because siblings see them up; absent = none */
+  constructor(clock: Clock, watcher: ZoneWatcher, before?: ServedBefore, vouch?: Vouch) {
+    this.#vouch = vouch;
     this.#clock = clock;
     this.#watcher = watcher;
     this.#before = before;
@@ -155,8 +161,13 @@ export class ServedEndpoints {
    * for an endpoint that is not served.
    */
   safeAtMs(fqdn: string, target: string): number | undefined {
-    const leftMs = this.#drainClocks.untilSafeMs(fqdn, target);
+    const leftMs = this.safeInMs(fqdn, target);
     return leftMs === undefined ? undefined : this.#clock.wallMs() + leftMs;
+  }
+
+  /** As {@link safeAtMs}, in milliseconds from now on. */
+  safeInMs(fqdn: string, target: string): number | undefined {
+    return this.#drainClocks.untilSafeMs(fqdn, target);
   }
 
   #follow(live: LiveZone, endpoint: ZoneEndpoint, snapshot: Snapshot): Followed | undefined {
@@ -220,7 +231,12 @@ export class ServedEndpoints {
   #decide(config: EndpointConfig, snapshot: Snapshot): (Answerable & EndpointAnswers) | undefined {
     const health = snapshot.endpoints.get(config.fqdn);
     if (health === undefined) return undefined;
-    const answerable = decideAnswerable(health, config, this.#lastHealthyOf(config.fqdn));
+    const answerable = decideAnswerable(
+      health,
+      config,
+      this.#lastHealthyOf(config.fqdn),
+      this.#vouch?.(health, config),
+    );
     return config.statusRecord ? { ...answerable, status: statusStrings(health) } : answerable;
   }
 

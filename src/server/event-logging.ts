@@ -1,10 +1,12 @@
 import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
-import type { OverrideChange } from "../health/overrides.js";
+import type { OverrideChange } from "../health/override-records.js";
+import type { ProbeCredentialEnd } from "../health/probes/files.js";
 import type { StateAlarm } from "../health/state-file.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
+import type { PeerCondition } from "../siblings/peer-state.js";
 import type { SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
 import { formatName } from "../wire/name.js";
@@ -28,6 +30,7 @@ export function eventLogging(log: Logger): Subscriber {
     "override-changed": ({ change, endpoint }) => logOverride(log, endpoint, change),
     "suppression-changed": ({ change, endpoint }) => logSuppression(log, endpoint, change),
     "isolation-changed": ({ isolated }) => logIsolation(log, isolated),
+    "sibling-changed": ({ sibling, condition, before }) => logSibling(log, sibling, condition, before),
     stalled: ({ lengthMs }) => {
       if (lengthMs >= LOUD_STALL_MS) log.warn({ stalledMs: Math.round(lengthMs) }, "process stalled");
     },
@@ -55,6 +58,7 @@ export function eventLogging(log: Logger): Subscriber {
     },
     "probe-file-trouble": ({ trouble: { files, problem } }) =>
       log.warn({ files, problem }, "probe file cannot be used, its content before serves"),
+    "probe-credential-end": ({ end }) => logCredentialEnd(log, end),
     "state-alarm": ({ alarm }) => logStateAlarm(log, alarm),
     "state-not-saved": ({ error }) => log.error({ error: messageOf(error) }, "state not saved"),
   };
@@ -116,6 +120,13 @@ function logCertificate(log: Logger, served: ServedEndpoint, warning: Certificat
   const expiry = { ...fields, expires: new Date(warning.expiryMs).toISOString() };
   if (warning.days === 0) log.error(expiry, "certificate has expired");
   else log.warn({ ...expiry, withinDays: warning.days }, "certificate expires soon");
+}
+
+/** Logs that a token or client certificate of probes ends soon, or has ended. */
+function logCredentialEnd(log: Logger, { file, expiryMs, isOver }: ProbeCredentialEnd): void {
+  const fields = { file, expires: new Date(expiryMs).toISOString() };
+  if (isOver) log.error(fields, "probe credential has expired");
+  else log.warn(fields, "probe credential expires soon");
 }
 
 /** Makes loud that this machine's clock is the likely cause of certificates that are not valid yet. */
@@ -196,4 +207,12 @@ export function logProblems(log: Logger, problems: readonly Problem[]): void {
     if (severity === "warning") log.warn(fields, "configuration warning");
     else log.error(fields, "configuration problem");
   }
+}
+
+/** Logs that what a sibling says counts from now on, or why not any more. */
+function logSibling(log: Logger, sibling: string, condition: PeerCondition, before: PeerCondition): void {
+  if (condition === "fresh") log.info({ sibling, before }, "sibling heard");
+  else if (condition === "oneself") log.warn({ sibling }, "sibling is this server itself");
+  else if (before === "fresh") log.warn({ sibling, condition }, "sibling lost");
+  else log.debug({ sibling, condition, before }, "sibling changed");
 }

@@ -5,12 +5,13 @@ import type { Answerable } from "../health/answerable.js";
 import type { CertificateWarning } from "../health/certificates.js";
 import type { Transition } from "../health/health.js";
 import type { ProbeReport } from "../health/health-monitor.js";
-import type { OverrideChange } from "../health/overrides.js";
-import type { ProbeFileTrouble } from "../health/probes/files.js";
+import type { OverrideChange } from "../health/override-records.js";
+import type { ProbeCredentialEnd, ProbeFileTrouble } from "../health/probes/files.js";
 import type { StateAlarm } from "../health/state-file.js";
 import type { Clock } from "../lib/clock.js";
 import { messageOf, type Problem } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { PeerCondition } from "../siblings/peer-state.js";
 import type { SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
 import type { Name } from "../wire/name.js";
@@ -56,6 +57,14 @@ export type ServerEvent =
   | { readonly type: "suppression-changed"; readonly change: SuppressionChange; readonly endpoint?: ServedEndpoint }
   /** The prober is presumed cut off from every target, or is so no more. */
   | { readonly type: "isolation-changed"; readonly isolated: boolean }
+  /** What a sibling says counts from now on, or not any more. */
+  | {
+      readonly type: "sibling-changed";
+      /** Its name. */
+      readonly sibling: string;
+      readonly condition: PeerCondition;
+      readonly before: PeerCondition;
+    }
   /** Every certificate that was presented is not valid yet, so that this machine's clock is suspect; or that is over. */
   | { readonly type: "clock-suspected"; readonly isSuspected: boolean }
   /** The process did not run for so many milliseconds. */
@@ -110,6 +119,8 @@ export type ServerEvent =
   | { readonly type: "ready"; readonly isComplete: boolean; readonly endpoints: readonly ServedEndpoint[] }
   /** A file that probes need cannot be used any more; what it held before serves. */
   | { readonly type: "probe-file-trouble"; readonly trouble: ProbeFileTrouble }
+  /** A token or client certificate of probes ends soon, or has ended. */
+  | { readonly type: "probe-credential-end"; readonly end: ProbeCredentialEnd }
   /** A file of the state folder could not be used. */
   | { readonly type: "state-alarm"; readonly alarm: StateAlarm }
   /** A file of the state folder could not be written. */

@@ -9,6 +9,8 @@ import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { HealthPersistence, KnownBefore } from "./persistence.js";
 import type { SerialReservations } from "./serial-reservations.js";
+import type { SiblingSightOf } from "./sibling-sight.js";
+import type { SiblingParts } from "./siblings.js";
 import { listenAsConfigured, type Predecessor, type TakingOver, takeOver } from "./takeover.js";
 import { stopNotifying, type TransferParts } from "./transfers.js";
 
@@ -29,17 +31,22 @@ export interface LifecycleParts extends TakingOver, Pick<TransferParts, "notifie
   readonly discovery: Discovery;
   readonly known: KnownBefore;
   readonly serials: SerialReservations;
+  /** Absent = there are none. */
+  readonly siblings?: SiblingParts | undefined;
+  readonly sight: Pick<SiblingSightOf, "stop">;
   /** Absent: the port is free. */
   readonly predecessor?: Predecessor;
 }
 
 /** Opens what can be opened before queries are answered. @throws UserError */
-export async function openSockets({ pool, state, listeners, predecessor }: LifecycleParts): Promise<void> {
+export async function openSockets({ pool, state, listeners, siblings, predecessor }: LifecycleParts): Promise<void> {
   const { admin } = state.config;
   // Queries for inherited sockets wait there, and are better answered a little late than met with silence.
   if (predecessor === undefined && !pool.hasInherited) await listenAsConfigured({ pool, state });
   // A predecessor has the admin listeners still.
   if (predecessor === undefined) await listeners.open(admin);
+  if (predecessor === undefined) await siblings?.start();
+  else siblings?.startPatiently();
 }
 
 /** Says in the log what was started. */
@@ -93,8 +100,10 @@ function firstRound(monitor: HealthMonitor, discovery: Discovery, clock: Clock):
 
 /** Answers what is under way, closes everything, and resolves within 5 s. */
 export async function stopServer(parts: LifecycleParts): Promise<void> {
-  const { state, watch, monitor, discovery, overrides, persistence, pool, listeners, log } = parts;
+  const { state, watch, monitor, discovery, overrides, persistence, pool, listeners, siblings, sight, log } = parts;
   state.isStopping = true;
+  sight.stop();
+  await siblings?.stop();
   watch.stop();
   await discovery.stop();
   monitor.stop();

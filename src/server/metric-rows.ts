@@ -12,6 +12,7 @@ export function metricsSource(
   served: ServedEndpoints,
   monitor: Pick<HealthMonitor, "snapshot" | "isolated">,
   discovery?: Pick<Discovery, "endpoints">,
+  shown?: { isIsolated(): boolean; readonly rows: NonNullable<MetricsSource["siblings"]> },
 ): MetricsSource {
   return {
     queryTotals: () => pool.totals(),
@@ -20,7 +21,8 @@ export function metricsSource(
     endpoints: () => describeEndpoints(served),
     sources: () => describeSources(served, discovery?.endpoints() ?? []),
     zones: () => served.zones(),
-    isIsolated: () => monitor.isolated,
+    isIsolated: () => shown?.isIsolated() ?? monitor.isolated,
+    siblings: () => shown?.rows() ?? [],
   };
 }
 

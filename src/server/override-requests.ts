@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.js";
 import { UserError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { ServedEndpoint, ServedEndpoints } from "./endpoints.js";
+import type { OverrideSharing } from "./override-sharing.js";
 import { targetView } from "./status-view.js";
 
 const FORCED: readonly OverrideKind[] = ["forced-up", "forced-down"];
@@ -18,6 +19,8 @@ export interface OverrideRequestParts {
   readonly log: Logger;
   readonly served: ServedEndpoints;
   readonly overrides: OverrideStore;
+  /** How overrides come to hold on siblings; absent = there are none. */
+  sharing?(): OverrideSharing | undefined;
   snapshot(): Snapshot;
   /** Forgives a target its flapping. */
   clearFlaps(endpoint: string, target: string): void;
@@ -48,7 +51,19 @@ export class OverrideRequests implements Pick<AdminService, "drain" | "undrain" 
 
   async drain(name: TargetName, order: OverrideOrder): Promise<Drain> {
     if (order.forMs !== undefined) this.#requireLongEnough(name, order.forMs);
-    return { ...(await this.#set("drained", name, order)), ...this.safeAt(name) };
+    const change = await this.#set("drained", name, order);
+    return { ...change, ...(order.isLocal === true ? this.safeAt(name) : await this.drained(name)) };
+  }
+
+  /** From when on a drained target can be stopped on all servers, and what each sibling says. */
+  async drained(name: TargetName): Promise<Pick<Drain, "safeAtMs" | "siblings">> {
+    const siblings = await this.#sharing()?.drains(name);
+    const { safeAtMs } = this.safeAt(name);
+    if (siblings === undefined) return this.safeAt(name);
+    const heard = siblings.filter(({ heard }) => heard);
+    const isAnswered = safeAtMs === undefined || heard.some((one) => one.drained && one.safeAtMs === undefined);
+    const latestMs = Math.max(safeAtMs ?? 0, ...heard.map((one) => one.safeAtMs ?? 0));
+    return { ...(isAnswered ? {} : { safeAtMs: latestMs }), siblings: siblings.map((one) => ({ ...one })) };
   }
 
   undrain(name: TargetName, by: Asker): Promise<Change> {
@@ -79,7 +94,15 @@ export class OverrideRequests implements Pick<AdminService, "drain" | "undrain" 
     // Asked for again, for longer, say: why has not changed unless it is said anew.
     const kept = before?.kind === kind && before.reason !== undefined ? { reason: before.reason } : {};
     const request = { ...name, kind, origin: "operator", ...kept, ...order } as const;
-    const { isKept, failsOpen, answeredAgain } = await this.#parts.overrides.set(request);
+    const sharing = order.isLocal === true ? undefined : this.#sharing();
+    if (order.force !== true) await sharing?.approve(this.#known(name), kind);
+    const set = this.#parts.overrides.set(request).catch((error: unknown) => {
+      sharing?.abandon(name);
+      throw error;
+    });
+    const { isKept, failsOpen, answeredAgain } = await set;
+    sharing?.settled(name);
+    await sharing?.tell(name);
     const consequences = { persisted: isKept, failsOpen, answeredAgain: [...answeredAgain] };
     return { ...this.#changeTo(name, true), ...consequences };
   }
@@ -87,7 +110,18 @@ export class OverrideRequests implements Pick<AdminService, "drain" | "undrain" 
   async #clear(name: TargetName, by: Asker, kinds: readonly OverrideKind[]): Promise<Change> {
     this.find(name);
     const cleared = await this.#parts.overrides.clear(name, { ...by, origin: "operator" }, kinds);
+    if (cleared !== undefined && by.isLocal !== true) await this.#sharing()?.tell(name);
     return this.#changeTo(name, cleared !== undefined);
+  }
+
+  #sharing(): OverrideSharing | undefined {
+    return this.#parts.sharing?.();
+  }
+
+  /** The name of a target that there is. @throws UserError */
+  #known(name: TargetName): TargetName {
+    this.find(name);
+    return name;
   }
 
   #changeTo(name: TargetName, changed: boolean): Change {

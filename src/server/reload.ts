@@ -9,6 +9,7 @@ import type { ServerEvents } from "./events.js";
 import { ConfigurationError, type Prepared, prepare } from "./load-zones.js";
 import type { ThreadPolicy } from "./query-policy.js";
 import { pendingSettings } from "./restart-only-settings.js";
+import type { SiblingParts } from "./siblings.js";
 import type { ServerState } from "./state.js";
 
 /** What a configuration is brought to. */
@@ -20,6 +21,8 @@ export interface ConfigurationParts {
   readonly policy: ThreadPolicy;
   readonly served: ServedEndpoints;
   readonly discovery: Pick<Discovery, "withLearned">;
+  /** Absent = there are none. */
+  readonly siblings?: Pick<SiblingParts, "read"> | undefined;
   readonly monitor: {
     configure(endpoints: Prepared["config"]["zones"][number]["endpoints"]): void;
     snapshot(): Parameters<ServedEndpoints["replaceZones"]>[1];
@@ -66,9 +69,11 @@ async function takeConfiguration(file: string, parts: ConfigurationParts): Promi
   const next = prepare(file);
   // What can fail comes first.
   const applyPolicy = policy.read(next.config);
+  const applySiblings = parts.siblings?.read(next.config);
   if (!state.listensLater) await pool.listen(next.config.listen, { freeBind: next.config.freebind });
   if (state.isStopping) return ["the server is stopping"];
   applyConfiguration(parts, next, applyPolicy);
+  applySiblings?.();
   state.lastReload = { atMs: parts.clock.wallMs(), ok: true };
   events.publish({
     type: "reloaded",

@@ -8,6 +8,8 @@ const FIXED: Readonly<Record<string, (config: Config) => string | undefined>> = 
   "admin.http": ({ admin }) => admin.http && formatAddress(admin.http),
   "admin.tokenFile": ({ admin }) => admin.tokenFile,
   "admin.hostNames": ({ admin }) => admin.hostNames.join(", ") || undefined,
+  "siblings.name": ({ siblings }) => siblings?.name,
+  "siblings.listen": ({ siblings }) => siblings && formatAddress(siblings.listen),
   stateDir: ({ stateDir }) => stateDir,
   workers: ({ workers }) => String(workers),
   "log.level": ({ log }) => log.level,

@@ -1,4 +1,4 @@
-import type { OverrideEntry } from "../health/overrides.js";
+import type { OverrideRecord } from "../health/override-records.js";
 import { type KeptState, openKeptState } from "../health/persisted-state.js";
 import type { StateFile } from "../health/state-file.js";
 import type { Clock } from "../lib/clock.js";
@@ -13,9 +13,9 @@ export interface SavedState {
   /** Absent without `stateDir`. */
   readonly files?: KeptState;
   readonly known: KnownBefore;
-  readonly overrides: readonly OverrideEntry[];
   readonly serials: SerialReservations;
   readonly discovered: { readonly initial: DiscoveredState; readonly file?: StateFile<DiscoveredState> };
+  readonly overrides: readonly OverrideRecord[];
 }
 
 /** Reads what the process before has left. @param folder absent = nothing is kept */

@@ -97,11 +97,12 @@ export function targetView({ answerable }: ServedEndpoint, target: TargetHealth)
 }
 
 /** An override as the API shows it, whatever else may be known of it. */
-export function overrideView({ kind, reason, author, origin, setAtMs, expiresAtMs }: Override): OverrideView {
+export function overrideView({ kind, reason, author, origin, isLocal, setAtMs, expiresAtMs }: Override): OverrideView {
   return {
     kind,
     origin,
     setAtMs,
+    ...(isLocal === true ? { local: true } : {}),
     ...(reason === undefined ? {} : { reason }),
     ...(author === undefined ? {} : { author }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),

@@ -19,6 +19,8 @@ import { historyKeeping, type ProbeHistory } from "./probe-history.js";
 import type { ThreadPolicy } from "./query-policy.js";
 import { notifying } from "./secondaries.js";
 import type { SerialReservations } from "./serial-reservations.js";
+import type { SiblingSightOf } from "./sibling-sight.js";
+import type { SiblingParts } from "./siblings.js";
 import { tableDistribution } from "./table-distribution.js";
 import { zoneJournals } from "./transfers.js";
 
@@ -39,6 +41,9 @@ export interface SubscriberParts {
   readonly persistence: HealthPersistence;
   readonly watch: ConfigWatch;
   readonly discovery: Discovery;
+  readonly sight: SiblingSightOf;
+  /** Absent = there are none. */
+  readonly siblings: SiblingParts | undefined;
 }
 
 /** Subscribes every part that follows the events, in the order in which they are told. A new one is one entry more. */
@@ -60,6 +65,8 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     persistence: parts.persistence.subscriber(),
     discovery: parts.discovery.subscriber(),
     "configuration files": configWatching(parts.watch),
+    "sight of siblings": parts.sight.subscriber(),
+    ...(parts.siblings && { siblings: parts.siblings.subscriber() }),
   };
   for (const [name, subscriber] of Object.entries(subscribers)) events.subscribe(name, subscriber);
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.js";
-import type { OverrideEntry, OverrideStore } from "../health/overrides.js";
+import type { OverrideRecord } from "../health/override-records.js";
+import type { OverrideStore } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
@@ -37,7 +38,7 @@ export interface TakingOver extends TakeoverParts {
   readonly listeners: AdminListeners;
   readonly overrides: Pick<OverrideStore, "adopt">;
   /** Reads the overrides that are saved now; undefined if there are none, or the file cannot be used. */
-  readonly savedOverrides?: () => Promise<readonly OverrideEntry[] | undefined>;
+  readonly savedOverrides?: () => Promise<readonly OverrideRecord[] | undefined>;
 }
 
 /**

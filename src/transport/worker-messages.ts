@@ -39,6 +39,8 @@ export type ToWorker =
   | { readonly kind: "zones"; readonly messages: readonly TableMessage[] }
   | { readonly kind: "table"; readonly message: TableMessage }
   | { readonly kind: "ready" }
+  /** Whether no query is answered, although there are answers: siblings have better ones. */
+  | { readonly kind: "silent"; readonly isSilent: boolean }
   /** Whom to answer, and how, from now on. */
   | { readonly kind: "policy"; readonly policy: ThreadPolicySettings }
   /** Whether answers are those of before, since health cannot be told. */

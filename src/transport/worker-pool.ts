@@ -71,6 +71,7 @@ export class WorkerPool {
   private isStale = false;
   /** Settles when every address has been left to a successor; absent before that is asked for. */
   private leaving: Promise<void> | undefined;
+  private isSilent = false;
   private policy: ThreadPolicySettings | undefined;
 
   constructor(private readonly options: WorkerPoolOptions) {
@@ -141,6 +142,13 @@ export class WorkerPool {
   setStale(isStale: boolean): void {
     this.isStale = isStale;
     this.postToAll({ kind: "stale", isStale });
+  }
+
+  /** Whether no query is answered, although there are answers. Only once {@link setReady} was called. */
+  setSilent(isSilent: boolean): void {
+    if (!this.isReady || isSilent === this.isSilent) return;
+    this.isSilent = isSilent;
+    this.postToAll({ kind: "silent", isSilent });
   }
 
   /** Ends the silence that a start begins with, in each thread once it has all zones. */
@@ -247,6 +255,7 @@ export class WorkerPool {
     if (this.policy !== undefined) thread.post({ kind: "policy", policy: this.policy });
     thread.post({ kind: "stale", isStale: this.isStale });
     if (this.isReady) thread.zones.postBehind({ kind: "ready" });
+    if (this.isSilent) thread.zones.postBehind({ kind: "silent", isSilent: true });
     try {
       const everything = new Set(this.bound.keys());
       if (thread === this.tcpThread) await thread.listen(this.tcpOrders(this.bound, everything, this.listening));

@@ -121,6 +121,9 @@ async function handleMessage(message: ToWorker): Promise<void> {
       // All else stays, the rate limiter's counts among them.
       if (state.policy !== undefined) state.policy = { ...state.policy, isStale: message.isStale };
       return;
+    case "silent":
+      state.ready = !message.isSilent;
+      return;
     case "ready":
       state.ready = true;
       return;

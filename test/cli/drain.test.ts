@@ -1,37 +1,20 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { statusSchema } from "../../src/admin/schemas.js";
-import { VERSION } from "../../src/lib/version.js";
 import { type AdminServer, askAt, ENDPOINT, startAdminServer, targetRoute } from "../admin/server.js";
-import { afterAllTests, afterThisTest } from "../support/cleanup.js";
+import { afterAllTests } from "../support/cleanup.js";
 import { askForAddresses } from "../support/dns-client.js";
 import { LIVEZONE_MAIN } from "../support/livezone.js";
 import { startProcess } from "../support/processes.js";
 import { describeWith, requireProgram } from "../support/programs.js";
 import { waitUntil } from "../support/wait.js";
 import { runLivezone } from "./run.js";
+import { startStandIn } from "./stand-in.js";
 
 const cleanup = afterAllTests();
 let server: AdminServer;
 beforeAll(async () => {
   server = await startAdminServer({ cleanup });
 });
-
-/** What replies to each method as a server of this version would. */
-async function startStandIn(replies: Readonly<Record<string, object>>): Promise<{ readonly url: string }> {
-  const standIn = createServer((request, response) => {
-    request.resume();
-    const headers = { "livezone-version": VERSION, "content-type": "application/json" };
-    response.writeHead(200, headers).end(JSON.stringify(replies[request.method ?? ""]));
-  });
-  await new Promise<void>((resolve) => standIn.listen(0, "127.0.0.1", resolve));
-  afterThisTest(() => {
-    standIn.closeAllConnections();
-    standIn.close();
-  });
-  return { url: `http://127.0.0.1:${(standIn.address() as AddressInfo).port}` };
-}
 
 /** What sets a colour. */
 const SGR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");

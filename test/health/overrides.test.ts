@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerPolicy } from "../../src/health/answerable.js";
-import {
-  type OverrideChange,
-  type OverrideEntry,
-  type OverrideRequest,
-  OverrideStore,
-} from "../../src/health/overrides.js";
+import type { OverrideChange, OverrideEntry, OverrideRecord } from "../../src/health/override-records.js";
+import { type OverrideRequest, OverrideStore } from "../../src/health/overrides.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { endpointOf as endpoint } from "./endpoint.js";
 
@@ -16,7 +12,7 @@ const ALL: AnswerPolicy = { whenAllDown: { kind: "all" }, minHealthy: 1 };
 function harness(initial: readonly OverrideEntry[] = [], isKept = true) {
   const clock = createFakeClock();
   const changes: OverrideChange[] = [];
-  const saves: (readonly OverrideEntry[])[] = [];
+  const saves: (readonly OverrideRecord[])[] = [];
   const saveErrors: unknown[] = [];
   const log: string[] = [];
   let failure: Error | undefined;

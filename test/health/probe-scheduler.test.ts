@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import type { MonitoredAddress } from "../../src/health/monitored-address.js";
-import { CONNECT_PATIENCE_MS, type FinishedProbe, ProbeScheduler } from "../../src/health/probe-scheduler.js";
+import {
+  CONNECT_PATIENCE_MS,
+  type FinishedProbe,
+  LAST_LOOK_MS,
+  ProbeScheduler,
+} from "../../src/health/probe-scheduler.js";
 import { knownState } from "../../src/health/state.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { HTTPS } from "./monitor-harness.js";
@@ -52,9 +57,15 @@ test("a probe that has a connection in time is not taken for a network failure, 
   expect(unconnected()).toBe(0);
 });
 
+test("nor is one whose connection is told just after that time, as a busy process does", async () => {
+  const { clock, unconnected } = harness(CONNECT_PATIENCE_MS + 1, 1900);
+  await clock.advance(10_000);
+  expect(unconnected()).toBe(0);
+});
+
 test("one that has none is, once", async () => {
   const { clock, unconnected } = harness(1800, 1900);
-  await clock.advance(CONNECT_PATIENCE_MS);
+  await clock.advance(CONNECT_PATIENCE_MS + LAST_LOOK_MS);
   expect(unconnected()).toBe(1);
   await clock.advance(1000);
   expect(unconnected()).toBe(1);

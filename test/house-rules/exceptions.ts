@@ -12,13 +12,7 @@ export const IN_A_CIRCLE: readonly string[] = [];
 /** Files that decide something and have no test in the mirror tree. */
 export const WITHOUT_A_TEST: readonly string[] = [
   "src/app.ts",
-  "src/cli/force.ts",
-  "src/cli/overriding.ts",
-  "src/cli/reload.ts",
   "src/cli/serve.ts",
-  "src/cli/undrain.ts",
-  "src/cli/unforce.ts",
-  "src/cli/unsuppress.ts",
   "src/health/probes/all.ts",
   "src/health/probes/http.ts",
   "src/health/probes/https.ts",

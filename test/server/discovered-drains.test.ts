@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { OverrideEntry } from "../../src/health/overrides.js";
+import type { OverrideEntry } from "../../src/health/override-records.js";
 import { UserError } from "../../src/lib/errors.js";
 import { DiscoveredDrains } from "../../src/server/discovered-drains.js";
 

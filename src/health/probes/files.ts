@@ -4,6 +4,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import type { HttpsProbeConfig } from "../../config/config.js";
 import { type Clock, systemClock } from "../../lib/clock.js";
 import { messageOf, UserError } from "../../lib/errors.js";
+import { noticeOf, type Validity, validityOfCertificate, validityOfToken } from "./credentials.js";
 import { SameNameAuthorities } from "./same-name-authorities.js";
 
 /**
@@ -62,6 +63,14 @@ export interface ProbeFileTrouble {
   readonly problem: string;
 }
 
+/** A token or client certificate of a probe that ends soon, or has ended. */
+export interface ProbeCredentialEnd {
+  readonly file: string;
+  /** Wall clock, milliseconds since 1970. */
+  readonly expiryMs: number;
+  readonly isOver: boolean;
+}
+
 interface Known {
   version: string;
   text: string;
@@ -79,8 +88,9 @@ export function createProbeFiles(
   clock: Clock = systemClock,
   reader: FileReader = systemFiles,
   onTrouble?: (trouble: ProbeFileTrouble) => void,
+  onCredentialEnd?: (end: ProbeCredentialEnd) => void,
 ): ProbeFiles {
-  return new RememberedFiles(clock, reader, onTrouble);
+  return new RememberedFiles(clock, reader, onTrouble, onCredentialEnd);
 }
 
 /** What was made of the files of an https probe. */
@@ -100,11 +110,35 @@ class RememberedFiles implements ProbeFiles {
   readonly #told = new Map<string, string>();
   /** By {@link keyOf}. */
   readonly #contexts = new Map<string, MadeContext>();
+  readonly #onCredentialEnd: ((end: ProbeCredentialEnd) => void) | undefined;
+  /** By file: what it held, until when that is valid, and what was said of it. */
+  readonly #credentials = new Map<string, { text: string; validity: Validity | undefined; said: string | undefined }>();
 
-  constructor(clock: Clock, reader: FileReader, onTrouble: ((trouble: ProbeFileTrouble) => void) | undefined) {
+  constructor(
+    clock: Clock,
+    reader: FileReader,
+    onTrouble: ((trouble: ProbeFileTrouble) => void) | undefined,
+    onCredentialEnd: ((end: ProbeCredentialEnd) => void) | undefined,
+  ) {
     this.#clock = clock;
     this.#reader = reader;
     this.#onTrouble = onTrouble;
+    this.#onCredentialEnd = onCredentialEnd;
+  }
+
+  /** Says, once each, that a token or client certificate ends soon and that it has ended. */
+  #watchEnd(file: string, text: string, validityOf: (text: string) => Validity | undefined): void {
+    if (this.#onCredentialEnd === undefined) return;
+    let known = this.#credentials.get(file);
+    if (known?.text !== text) {
+      known = { text, validity: validityOf(text), said: undefined };
+      this.#credentials.set(file, known);
+    }
+    if (known.validity === undefined) return;
+    const notice = noticeOf(known.validity, this.#clock.wallMs());
+    if (notice === undefined || notice === known.said) return;
+    known.said = notice;
+    this.#onCredentialEnd({ file, expiryMs: known.validity.toMs, isOver: notice === "over" });
   }
 
   async token(path: string | undefined): Promise<string | undefined> {
@@ -112,6 +146,7 @@ class RememberedFiles implements ProbeFiles {
     const token = (await this.#text(path)).trim();
     if (/^[\x21-\x7e]+$/.test(token)) {
       this.#goodTokens.set(path, token);
+      this.#watchEnd(path, token, validityOfToken);
       return token;
     }
     const last = this.#goodTokens.get(path);
@@ -135,6 +170,8 @@ class RememberedFiles implements ProbeFiles {
   async #made(config: HttpsProbeConfig): Promise<MadeContext> {
     const paths = pathsOf(config);
     const texts = await Promise.all(paths.map((path) => (path === "" ? "" : this.#text(path))));
+    const [, certificate, privateKey] = paths;
+    if (certificate !== "" && privateKey !== "") this.#watchEnd(certificate, texts[1] ?? "", validityOfCertificate);
     const key = keyOf(config);
     const last = this.#contexts.get(key);
     if (last?.texts.every((old, index) => old === texts[index])) return last;

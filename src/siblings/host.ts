@@ -1,0 +1,47 @@
+import type { SocketAddress } from "../lib/listening.js";
+import type { Ask, Beat, Reply, SharedOverride, SiblingEndpoint, SiblingZone } from "./messages.js";
+import type { Heard, PeerCondition } from "./peer-state.js";
+
+/** Name, place and secrets, as the configuration has them. */
+export interface SiblingSettings {
+  readonly name: string;
+  readonly listen: SocketAddress;
+  readonly peers: readonly (SocketAddress & { readonly name: string })[];
+  /** 32 octets each; the first is used, all are accepted. */
+  readonly secrets: readonly Uint8Array[];
+}
+
+/** What this server says of itself, and what it does with what siblings say. */
+export interface SiblingHost {
+  self(): Pick<Beat, "isolated" | "late" | "starting" | "sight" | "overrides">;
+  zones(): readonly SiblingZone[];
+  /** Every endpoint. */
+  endpoints(): Iterable<SiblingEndpoint>;
+  endpoint(fqdn: string): SiblingEndpoint | undefined;
+  /** Empty where overrides are not shared. */
+  overrides(): readonly SharedOverride[];
+  /** A sibling says something else of these addresses than before. */
+  onHint(peer: string, fqdn: string, addresses: readonly string[]): void;
+  /** A sibling became fresh or is so no more, or what it sees has changed. */
+  onViews(fqdns: readonly string[] | "all"): void;
+  onCondition(peer: string, condition: PeerCondition, before: PeerCondition): void;
+  /** Resolves when the entries are kept. @param aheadMs how far the sibling's wall clock is ahead of ours */
+  take(peer: string, entries: readonly SharedOverride[], aheadMs: number): Promise<void>;
+  /** May this target be taken out? @returns undefined if it may: its place is then kept free for a moment */
+  judge(peer: string, ask: Ask): Reply["refusal"];
+  release(peer: string, name: { readonly endpoint: string; readonly target: string }): void;
+  safe(name: { readonly endpoint: string; readonly target: string }): Reply;
+}
+
+/** One sibling. */
+export interface Peer {
+  readonly name: string;
+  readonly at: SocketAddress;
+  /** What it says; absent while it is not connected. */
+  heard?: Heard;
+  condition: PeerCondition;
+  /** Wall clock, milliseconds since 1970, of the last change of `condition`. */
+  sinceMs: number;
+  /** Why this server cannot speak to it; absent while it can. */
+  trouble?: string;
+}

@@ -1,0 +1,398 @@
+import type { Clock, Timer } from "../lib/clock.js";
+import type { SocketAddress } from "../lib/listening.js";
+import type { Peer, SiblingHost, SiblingSettings } from "./host.js";
+import { type Hearer, type HearerOf, type Hearing, Listener } from "./listener.js";
+import {
+  type Ask,
+  type Beat,
+  PROTOCOL,
+  pack,
+  type Reply,
+  type SharedOverride,
+  type SiblingEndpoint,
+  type Spoken,
+} from "./messages.js";
+import { changedAddresses, conditionOf, type Heard, newHeard, noteBeat } from "./peer-state.js";
+import { type PreSharedKey, preSharedKey } from "./pre-shared-key.js";
+import { Speaker } from "./speaker.js";
+
+/** Time between two beats, milliseconds. */
+export const BEAT_MS = 500;
+
+/** Time between two looks whether a sibling is still fresh, milliseconds. */
+const LOOK_MS = 100;
+
+/** Time for which a difference in overrides may last before all are asked for, in beats: some are on their way. */
+const DIFFERENT_BEATS = 3;
+
+/** Time in which a sibling must say whether a target may be taken out, milliseconds. */
+const ASK_WITHIN_MS = 2_500;
+
+interface Link extends Peer {
+  readonly speaker: Speaker;
+  hearing?: Hearing;
+  wasHeard: boolean;
+  isOneself: boolean;
+  differentBeats: number;
+}
+
+export interface SiblingsOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Of this process; random. */
+  readonly boot: string;
+  readonly settings: SiblingSettings;
+  readonly host: SiblingHost;
+}
+
+/** This server among its siblings: a connection to each, and one from each. */
+export class Siblings implements Hearer {
+  readonly #options: SiblingsOptions;
+  readonly #listener: Listener;
+  readonly #links = new Map<string, Link>();
+  #keys: readonly PreSharedKey[] = [];
+  #timers: Timer[] = [];
+  #seq = 0;
+  #isStopped = false;
+  /** Endpoints that were told last, as JSON. */
+  readonly #told = new Map<string, string>();
+  readonly #changed = new Set<string>();
+  #flush: Timer | undefined;
+
+  constructor(options: SiblingsOptions) {
+    this.#options = options;
+    this.#listener = new Listener({
+      clock: options.clock,
+      keys: () => this.#keys,
+      isExpected: (address) => [...this.#links.values()].some(({ at }) => at.address === address),
+      hearer: this,
+    });
+    this.configure(options.settings);
+  }
+
+  get name(): string {
+    return this.#options.settings.name;
+  }
+
+  /** In the order of the configuration. */
+  peers(): readonly Peer[] {
+    return [...this.#links.values()];
+  }
+
+  /** Those that count now. */
+  fresh(): readonly Peer[] {
+    return this.peers().filter(({ condition }) => condition === "fresh");
+  }
+
+  /** Other peers and secrets from now on; name and place stay. */
+  configure({ peers, secrets }: Pick<SiblingSettings, "peers" | "secrets">): void {
+    this.#keys = secrets.map(preSharedKey);
+    const stay = new Map(peers.map((peer) => [peer.name, peer]));
+    for (const link of [...this.#links.values()]) {
+      const peer = stay.get(link.name);
+      if (peer?.address !== link.at.address || peer.port !== link.at.port) this.#drop(link);
+    }
+    for (const peer of peers) {
+      if (this.#links.has(peer.name)) continue;
+      const link = this.#newLink(peer);
+      this.#links.set(peer.name, link);
+      if (this.#timers.length > 0) link.speaker.start();
+    }
+  }
+
+  /** Begins to listen and to speak. @returns where it listens. @throws UserError */
+  async start(): Promise<SocketAddress> {
+    const at = await this.#listener.listen(this.#options.settings.listen);
+    for (const { speaker } of this.#links.values()) speaker.start();
+    this.#every(BEAT_MS, () => this.#beat());
+    this.#every(LOOK_MS, () => this.#look());
+    return at;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#flush?.cancel();
+    for (const timer of this.#timers) timer.cancel();
+    for (const link of this.#links.values()) link.speaker.stop();
+    await this.#listener.stop();
+  }
+
+  /** What is to be told of an endpoint may have changed: told soon, if it has. */
+  changed(fqdn: string): void {
+    this.#changed.add(fqdn);
+    this.#flush ??= this.#options.clock.after(0, () => this.#tellChanged());
+  }
+
+  /** Flags may have changed: says so at once. */
+  selfChanged(): void {
+    if (!this.#isStopped) this.#beat();
+  }
+
+  zonesChanged(): void {
+    this.#say({ t: "zones", zones: this.#options.host.zones() });
+  }
+
+  /** Other endpoints are served: what was said of them before was not kept. */
+  servedChanged(): void {
+    for (const { hearing } of this.#links.values()) hearing?.reply({ t: "want", what: "endpoints" });
+    for (const fqdn of this.#told.keys()) this.changed(fqdn);
+    for (const { endpoint } of this.#options.host.endpoints()) this.changed(endpoint);
+    this.zonesChanged();
+  }
+
+  /**
+   * Tells siblings of overrides, and resolves with the names of those that have kept them.
+   *
+   * @param except who told us
+   */
+  async spread(entries: readonly SharedOverride[], except?: string): Promise<ReadonlySet<string>> {
+    const links = [...this.#links.values()].filter(({ name, speaker }) => name !== except && speaker.isOpen);
+    const kept = await Promise.all(links.map(async (link) => ((await this.#give(link, entries)) ? [link.name] : [])));
+    return new Set(kept.flat());
+  }
+
+  /** Asks every fresh sibling whether a target may be taken out. @returns the refusals, and who did not reply in time */
+  async ask(ask: Ask): Promise<{
+    readonly refused: readonly ({ readonly peer: string } & NonNullable<Reply["refusal"]>)[];
+    readonly silent: readonly string[];
+  }> {
+    const links = [...this.#links.values()].filter(({ condition }) => condition === "fresh");
+    const replies = await Promise.all(links.map((link) => link.speaker.ask({ t: "ask", ...ask }, ASK_WITHIN_MS)));
+    return {
+      refused: replies.flatMap((reply, index) =>
+        reply?.refusal === undefined ? [] : [{ peer: links[index]?.name ?? "", ...reply.refusal }],
+      ),
+      silent: replies.flatMap((reply, index) => (reply === undefined ? [links[index]?.name ?? ""] : [])),
+    };
+  }
+
+  /** What was asked for does not happen. */
+  release({ endpoint, target }: Ask): void {
+    this.#say({ t: "release", endpoint, target });
+  }
+
+  /** When each sibling can do without a target; undefined for one that says nothing. */
+  async safe(name: {
+    readonly endpoint: string;
+    readonly target: string;
+  }): Promise<readonly { readonly peer: string; readonly reply: Reply | undefined }[]> {
+    return Promise.all(
+      [...this.#links.values()].map(async (link) => ({
+        peer: link.name,
+        reply: await link.speaker.ask({ t: "safe", ...name }, ASK_WITHIN_MS),
+      })),
+    );
+  }
+
+  admit(hello: Extract<Spoken, { t: "hello" }>, hearing: Hearing): HearerOf | undefined {
+    const link = this.#links.get(hello.name.toLowerCase());
+    hearing.reply({ t: "welcome", name: this.name, boot: this.#options.boot });
+    if (link === undefined || hello.boot === this.#options.boot) return undefined;
+    link.hearing?.close();
+    link.hearing = hearing;
+    const heard = newHeard(hello.boot, this.#options.clock.monotonicMs());
+    link.heard = heard;
+    return {
+      hear: (message) => {
+        if (link.hearing === hearing) this.#hear(link, heard, message);
+      },
+      closed: () => {
+        if (link.hearing !== hearing) return;
+        delete link.hearing;
+        delete link.heard;
+        this.#judge(link);
+      },
+    };
+  }
+
+  #newLink(peer: SiblingSettings["peers"][number]): Link {
+    const { clock, random } = this.#options;
+    const { name, address, port } = peer;
+    const speaker = new Speaker({
+      clock,
+      random,
+      peer,
+      keys: () => this.#keys,
+      hello: () => ({ t: "hello", version: PROTOCOL, name: this.name, boot: this.#options.boot }),
+      onOpen: (welcome) => this.#opened(link, welcome.boot),
+      onWant: (what) =>
+        what === "endpoints" ? this.#tellEndpoints(link) : void this.#give(link, this.#options.host.overrides()),
+      onClosed: (why) => {
+        link.trouble = why;
+      },
+    });
+    const link: Link = {
+      name,
+      at: { address, port },
+      speaker,
+      condition: "unheard",
+      sinceMs: clock.wallMs(),
+      wasHeard: false,
+      isOneself: false,
+      differentBeats: 0,
+    };
+    return link;
+  }
+
+  #drop(link: Link): void {
+    link.speaker.stop();
+    this.#links.delete(link.name);
+    link.hearing?.close();
+    this.#options.host.onViews("all");
+  }
+
+  /** A sibling listens: says everything. */
+  #opened(link: Link, boot: string): void {
+    const { host } = this.#options;
+    delete link.trouble;
+    link.isOneself = boot === this.#options.boot;
+    if (link.isOneself) link.trouble = "its address leads to this server itself";
+    link.speaker.say(this.#ownBeat());
+    link.speaker.say({ t: "zones", zones: host.zones() });
+    this.#tellEndpoints(link);
+    void this.#give(link, host.overrides());
+  }
+
+  #tellEndpoints(link: Link): void {
+    const all = [...this.#options.host.endpoints()];
+    for (const endpoint of all) this.#told.set(endpoint.endpoint, JSON.stringify(endpoint));
+    for (const endpoints of pack(all)) link.speaker.say({ t: "endpoints", endpoints, gone: [] });
+  }
+
+  #tellChanged(): void {
+    this.#flush = undefined;
+    const endpoints: SiblingEndpoint[] = [];
+    const gone: string[] = [];
+    for (const fqdn of this.#changed) {
+      const endpoint = this.#options.host.endpoint(fqdn);
+      const text = endpoint && JSON.stringify(endpoint);
+      if (text === this.#told.get(fqdn)) continue;
+      if (endpoint === undefined || text === undefined) {
+        this.#told.delete(fqdn);
+        gone.push(fqdn);
+      } else {
+        this.#told.set(fqdn, text);
+        endpoints.push(endpoint);
+      }
+    }
+    this.#changed.clear();
+    for (const part of pack(gone)) this.#say({ t: "endpoints", endpoints: [], gone: part });
+    for (const part of pack(endpoints)) this.#say({ t: "endpoints", endpoints: part, gone: [] });
+  }
+
+  /** Tells one sibling of overrides. @returns whether it has kept them */
+  async #give(link: Link, entries: readonly SharedOverride[]): Promise<boolean> {
+    const wallMs = this.#options.clock.wallMs();
+    const replies = await Promise.all(
+      pack(entries).map((part) => link.speaker.ask({ t: "overrides", wallMs, entries: part }, ASK_WITHIN_MS)),
+    );
+    return replies.every((reply) => reply !== undefined && reply.refusal === undefined);
+  }
+
+  #say(message: object): void {
+    for (const { speaker } of this.#links.values()) speaker.say(message);
+  }
+
+  #ownBeat(): Beat {
+    const { clock, host } = this.#options;
+    this.#seq += 1;
+    return { t: "beat", seq: this.#seq, wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), ...host.self() };
+  }
+
+  #beat(): void {
+    const beat = this.#ownBeat();
+    for (const { speaker } of this.#links.values()) speaker.sayIfQuick(beat);
+  }
+
+  #look(): void {
+    for (const link of this.#links.values()) this.#judge(link);
+  }
+
+  /** Looks whether a sibling counts, and says so if that has changed. */
+  #judge(link: Link): void {
+    const { clock, host } = this.#options;
+    const condition = link.isOneself ? "oneself" : conditionOf(link.heard, link.wasHeard, clock.monotonicMs());
+    const before = link.condition;
+    if (condition === before || this.#isStopped) return;
+    link.condition = condition;
+    link.sinceMs = clock.wallMs();
+    host.onCondition(link.name, condition, before);
+    if (condition === "fresh" || before === "fresh") host.onViews("all");
+  }
+
+  #hear(link: Link, heard: Heard, message: Spoken): void {
+    const { clock, host } = this.#options;
+    switch (message.t) {
+      case "beat":
+        this.#hearBeat(link, heard, message);
+        break;
+      case "zones":
+        heard.zones = message.zones;
+        break;
+      case "endpoints":
+        this.#hearEndpoints(link, heard, message);
+        break;
+      case "overrides":
+        host
+          .take(link.name, message.entries, message.wallMs - clock.wallMs())
+          .then(() => link.hearing?.reply({ t: "reply", id: message.id }))
+          .catch(() => link.hearing?.reply({ t: "reply", id: message.id, refusal: NOT_KEPT }));
+        break;
+      case "ask": {
+        const { t: _, id, ...ask } = message;
+        const refusal = host.judge(link.name, ask);
+        link.hearing?.reply({ t: "reply", id, ...(refusal && { refusal }) });
+        break;
+      }
+      case "release":
+        host.release(link.name, message);
+        break;
+      case "safe":
+        link.hearing?.reply({ t: "reply", id: message.id, ...host.safe(message) });
+        break;
+      case "hello":
+        break;
+    }
+  }
+
+  #hearBeat(link: Link, heard: Heard, beat: Beat): void {
+    const { clock, host } = this.#options;
+    const sightBefore = heard.beat?.sight;
+    noteBeat(heard, beat, { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+    link.wasHeard = true;
+    this.#judge(link);
+    if (sightBefore !== beat.sight && link.condition === "fresh") host.onViews("all");
+    link.differentBeats = beat.overrides === host.self().overrides ? 0 : link.differentBeats + 1;
+    if (link.differentBeats < DIFFERENT_BEATS) return;
+    link.differentBeats = 0;
+    link.hearing?.reply({ t: "want", what: "overrides" });
+  }
+
+  #hearEndpoints(link: Link, heard: Heard, message: Extract<Spoken, { t: "endpoints" }>): void {
+    const { host } = this.#options;
+    const fqdns = [...message.gone];
+    for (const fqdn of message.gone) heard.endpoints.delete(fqdn);
+    for (const endpoint of message.endpoints) {
+      // What is not served here is of no use, and would let a sibling fill our memory.
+      if (host.endpoint(endpoint.endpoint) === undefined) continue;
+      const before = heard.endpoints.get(endpoint.endpoint);
+      heard.endpoints.set(endpoint.endpoint, endpoint);
+      fqdns.push(endpoint.endpoint);
+      const addresses = changedAddresses(before, endpoint);
+      if (addresses.length > 0) host.onHint(link.name, endpoint.endpoint, addresses);
+    }
+    if (link.condition === "fresh" && fqdns.length > 0) host.onViews(fqdns);
+  }
+
+  #every(periodMs: number, task: () => void): void {
+    const index = this.#timers.length;
+    const again = (): void => {
+      if (this.#isStopped) return;
+      this.#timers[index] = this.#options.clock.after(periodMs, again);
+      task();
+    };
+    this.#timers.push(this.#options.clock.after(periodMs, again));
+  }
+}
+
+const NOT_KEPT = { code: "NOT_PERSISTED", message: "it could not be written" } as const;
