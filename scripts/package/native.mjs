@@ -15,7 +15,7 @@ const MUSL_DEV_SHA256 = {
   arm64: "55c2ca4bc3041c8ed8ac7dc3ef6080d9551a21650568b2fd7610b59eaf98a4f4",
 };
 
-/** Debian's `musl-dev` for a processor, unpacked: headers, and the `libc.so` to link against. */
+/** Debian's `musl-dev` for a processor, unpacked, for its headers. */
 function fetchMusl(arch) {
   const { debian } = ARCHITECTURES[arch];
   const folder = join(cache, `musl-1.2.3-${debian}`);
@@ -32,7 +32,7 @@ function fetchMusl(arch) {
 }
 
 /**
- * What makes gcc, which is one for glibc, compile for musl: its headers before all others, and its library only. The kernel's
+ * What makes gcc, which is one for glibc, compile for musl: its headers before all others, and no library. The kernel's
  * headers, which musl does not bring, come last.
  */
 function muslFlags(arch) {
@@ -48,7 +48,8 @@ function muslFlags(arch) {
       ...["-isystem", join(folder, "usr/include", musl), "-isystem", own],
       ...kernel.flatMap((path) => ["-idirafter", path]),
     ],
-    link: ["-nostdlib", `-L${join(folder, "usr/lib", musl)}`, "-lc", "-lgcc"],
+    // No libc: Debian has the static one only, and the process has one already, which is the one to use.
+    link: ["-nostdlib", "-lgcc"],
   };
 }
 
