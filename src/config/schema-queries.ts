@@ -50,7 +50,7 @@ export const queryOptions = {
     .optional(),
   cookieSecretFile: text("the path of a file", {
     about:
-      "File with the secret of DNS cookies, shared by all servers of the zone, relative to this file: one or two lines of 32 hexadecimal digits, the first in use; default: a random secret.",
+      "File with the secret of DNS cookies, shared by all servers of the zone, relative to this file: one or two lines of 32 hexadecimal digits, the first in use; default: one that follows from the secret of the siblings, or a random secret without any.",
   }).optional(),
   identity: leaf(
     { type: "string", minLength: 1, maxLength: MAX_IDENTITY_OCTETS },

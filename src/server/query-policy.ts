@@ -1,11 +1,14 @@
+import { hkdfSync } from "node:crypto";
 import type { Config } from "../config/config.js";
 import { readCookieSecrets } from "../config/cookie-secrets.js";
+import { readSiblingSecrets } from "../config/sibling-secrets.js";
 import { UserError } from "../lib/errors.js";
 import type { TransferService } from "../transfer/service.js";
 import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";
 import type { ThreadPolicySettings } from "../transport/worker-messages.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { addressOctets } from "../wire/address.js";
+import { SIPHASH_KEY_OCTETS } from "../wire/siphash.js";
 import type { Subscriber } from "./events.js";
 import { readTransferPolicy } from "./transfers.js";
 
@@ -73,10 +76,10 @@ export function threadPolicy(config: Config, context: ThreadPolicyContext): Thre
   const { transport, randomSecret } = context;
   const transfer = readTransferPolicy(config);
   const threads = transport === "batch" ? workers : 1;
-  const { allow, rateLimit, cookieSecretFile, identity, version, tcp } = queries;
+  const { allow, rateLimit, identity, version, tcp } = queries;
   return {
     policy: {
-      cookieSecrets: cookieSecretFile === undefined ? [randomSecret] : secretsIn(cookieSecretFile),
+      cookieSecrets: cookieSecretsOf(config, randomSecret),
       tcpIdleMs: tcp.idleMs,
       ...(transfer && { transfer }),
       ...(allow === undefined
@@ -91,6 +94,22 @@ export function threadPolicy(config: Config, context: ThreadPolicyContext): Thre
     },
     tcp: { ...DEFAULT_TCP_LIMITS, ...tcp },
   };
+}
+
+/** The secrets of DNS cookies: those of the file; else those that siblings have in common; else one of this process. */
+function cookieSecretsOf({ queries, siblings }: Config, randomSecret: Uint8Array): readonly Uint8Array[] {
+  if (queries.cookieSecretFile !== undefined) return secretsIn(queries.cookieSecretFile);
+  if (siblings === undefined) return [randomSecret];
+  const read = readSiblingSecrets(siblings.secretFile);
+  if ("why" in read) {
+    throw new UserError(`the siblings' secret in ${siblings.secretFile} cannot be used: ${read.why}`, "SIBLING_SECRET");
+  }
+  return read.secrets.map(cookieSecretFrom);
+}
+
+/** A secret for cookies that follows from one of siblings, and does not tell it (HKDF, RFC 5869). */
+function cookieSecretFrom(secret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(0), "livezone DNS cookies", SIPHASH_KEY_OCTETS));
 }
 
 function secretsIn(file: string): readonly Uint8Array[] {

@@ -29,6 +29,7 @@ function fullMetrics(): Metrics {
         },
       ],
       zones: () => [{ zone: "k8s.example.com", serial: 7 }],
+      siblings: () => [{ sibling: "ns2", isFresh: true, clockDifferenceMs: 1, zonesDiffer: 0 }],
       isIsolated: () => false,
     },
     { version: "0.1.0", transport: "batch" },
@@ -119,7 +120,7 @@ describe("the metrics", () => {
       "type",
       "version",
     ];
-    const configured = ["zone", "endpoint", "target", "address", "source"];
+    const configured = ["zone", "endpoint", "target", "address", "source", "sibling"];
     const labels = new Set(all.flatMap((metric) => metric.labels));
     expect([...labels].filter((label) => !bounded.includes(label) && !configured.includes(label))).toEqual([]);
   });
