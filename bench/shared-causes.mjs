@@ -1,6 +1,6 @@
 // Causes that all apiservers of a cluster share, played in real time by TLS servers over loopback for two health monitors.
 //
-//     node bench/shared-causes.mjs [--rounds 200] [--parallel 25] [--targets 3] [--seed 1] [--cause NAME]...
+//     node bench/shared-causes.mjs [--rounds 200] [--parallel 12] [--targets 3] [--seed 1] [--cause NAME]...
 //
 // Each round has its own random phase and delays; the causes are those of test/health/simulator, in real time. Bars: no
 // false isolation; for an etcd that is stopped, slow or restarted, no answer is narrower than half of the targets that are
@@ -15,7 +15,7 @@ import { runnerImport } from "vite";
 const { values: options } = parseArgs({
   options: {
     rounds: { type: "string", default: "200" },
-    parallel: { type: "string", default: "25" },
+    parallel: { type: "string", default: "12" },
     targets: { type: "string", default: "3" },
     seed: { type: "string", default: "1" },
     cause: { type: "string", multiple: true },
@@ -45,7 +45,7 @@ console.log(
 console.log("|---|---|---|---|---|---|---|");
 for (const cause of causes) {
   const all = [];
-  // Servers, stand-ins and their network share one process: figures of one that had no time are void.
+  // Servers and stand-ins share one process: figures of one that was late by more than a tenth of a second are void.
   const lateness = monitorEventLoopDelay({ resolution: 10 });
   lateness.enable();
   let next = 0;
