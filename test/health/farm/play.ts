@@ -78,7 +78,7 @@ export async function playHistory(
   return servers.map(({ log }) => log);
 }
 
-function startMonitor(
+export function startMonitor(
   { addresses, nowMs }: RunningHistory,
   { ca, port }: Farm,
   files: ReturnType<typeof createProbeFiles>,
