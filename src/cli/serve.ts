@@ -51,7 +51,10 @@ async function serve(file: string, options: ServeOptions): Promise<number> {
   const asked = isTakeover ? findPredecessor(config.admin.socket, log) : undefined;
   const isEarlyEnd = signals.ended.then((): "ended" => "ended");
   const predecessor = await Promise.race([asked, isEarlyEnd]);
-  if (predecessor === "ended") return EXIT.success;
+  if (predecessor === "ended") {
+    exitSoon();
+    return EXIT.success;
+  }
   // A predecessor may have been waited for, and the file been changed meanwhile: then it is read again.
   const appOptions: AppOptions = { file, log, ...(predecessor === undefined ? { first } : { predecessor }) };
   const app = await startApp(appOptions);
@@ -66,9 +69,13 @@ async function serve(file: string, options: ServeOptions): Promise<number> {
   } finally {
     await app.stop();
     await flushLogger(log);
-    // A line that nobody reads is still being written, which would keep the process alive.
-    setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
+    exitSoon();
   }
+}
+
+/** Ends the process although something may keep it alive: a line that nobody reads, a question without a reply. */
+function exitSoon(): void {
+  setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
 }
 
 /** The server on the control socket; undefined, with a line in the log, if none is there. @throws UserError */

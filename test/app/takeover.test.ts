@@ -110,16 +110,6 @@ endpoints:
     const [, cp2] = probed.targets;
     expect(await askForAddresses({ server: "127.0.0.1", port, name: ENDPOINT })).toEqual([cp2?.address]);
   });
-
-  test("without a control socket it says what is missing", async () => {
-    const livezone = await startLivezone({
-      files: filesFor(await freePort()),
-      args: ["--takeover"],
-      awaitReady: false,
-    });
-    expect(await livezone.ended).toMatchObject({ code: 1 });
-    expect(livezone.stderr()).toContain("TAKEOVER_NO_SOCKET");
-  });
 });
 
 describe.skipIf(native === undefined)("sockets of systemd's socket activation", () => {
