@@ -21,6 +21,8 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
   let skewMs = 0;
   let isConnected = false;
   let history;
+  let firstHistory;
+  let isDrawn = false;
   /** Cards by endpoint, each with what it was drawn from: one that would be the same is kept. */
   const cards = new Map();
   /** The override that is being prepared: endpoint, target, action and what has been typed. */
@@ -255,7 +257,7 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
         answers: new Map(read.answers.map((one) => [one.endpoint, one.changes])),
       };
       byId("rates").replaceChildren(ratesOf(read.queries), eventLine(read.events, read.nowMs));
-      draw();
+      if (isDrawn) draw();
     } catch {
       // The stream of events tells that there is no connection.
     }
@@ -274,7 +276,10 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     again = false;
     try {
       await fetchStatus();
+      // The first picture has all of it, and is drawn once.
+      await firstHistory;
       draw();
+      isDrawn = true;
     } catch {
       drawServer();
     }
@@ -366,7 +371,7 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     if (event.submitter && event.submitter.value === "go" && plan) carryOut();
   });
   readAddress();
+  firstHistory = refreshHistory();
   refresh();
-  refreshHistory();
 })();
 `;
