@@ -44,7 +44,7 @@ const MAX_LOGGED_PATH = 200;
 const MAX_CONNECTIONS = 1_500;
 
 /** The header by which clients learn the server's version. */
-export const VERSION_HEADER = "livezone-version";
+const VERSION_HEADER = "livezone-version";
 
 /** Sets up the routes for one way in; the caller makes it listen. */
 export async function createAdminServer(source: AdminSource, point: EntryPoint): Promise<FastifyInstance> {

@@ -39,7 +39,7 @@ export const ANSWER = {
 } as const;
 
 /** Words of {@link ANSWER} that are packed. */
-export const PACKED_WORDS = 14;
+const PACKED_WORDS = 14;
 
 /** The packed words that a compiled answer holds as numbers, in their order. */
 const NUMBERS = (Object.keys(ANSWER) as (keyof typeof ANSWER)[])

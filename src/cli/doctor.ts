@@ -83,7 +83,7 @@ async function doctor(file: string, name: string | undefined, options: DoctorOpt
 }
 
 /** The zones with the endpoints that `name` stands for. @throws UserError if it stands for none */
-export function chooseZones(zones: readonly ZoneConfig[], name: string | undefined): readonly ZoneConfig[] {
+function chooseZones(zones: readonly ZoneConfig[], name: string | undefined): readonly ZoneConfig[] {
   if (name === undefined) return zones;
   const wanted = name.toLowerCase().replace(/\.$/, "");
   const chosen = zones.flatMap((zone) => {

@@ -93,7 +93,7 @@ function chooseEndpoint(endpoints: readonly EndpointConfig[], name: string | und
 }
 
 /** What follows from an endpoint's configuration. */
-export function kubeadmSettings(endpoint: EndpointConfig): KubeadmSettings {
+function kubeadmSettings(endpoint: EndpointConfig): KubeadmSettings {
   const { fqdn, port, targets } = endpoint;
   const forgottenSeconds = requiredShutdownDelaySeconds(endpoint);
   return {

@@ -1,7 +1,7 @@
 import type { Path } from "./positions.js";
 
 /** A value longer than this is cut in messages, in characters: one terminal line. */
-export const MAX_QUOTED_CHARACTERS = 80;
+const MAX_QUOTED_CHARACTERS = 80;
 
 /**
  * Characters that JSON leaves alone and that would move the cursor or turn the direction of text in a terminal, show

@@ -6,7 +6,7 @@ import type { Verdict } from "./parse-result.js";
 
 /* The options of `discover`; see `schema.ts` for what an entry says. */
 
-export const SOURCE_TYPES = ["kubernetes", "dns", "file"] as const;
+const SOURCE_TYPES = ["kubernetes", "dns", "file"] as const;
 
 export type SourceType = (typeof SOURCE_TYPES)[number];
 

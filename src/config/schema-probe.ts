@@ -8,7 +8,7 @@ import type { Verdict } from "./parse-result.js";
 /* Every option of `probe`. */
 
 /** The probe types this version runs. */
-export const PROBE_TYPES = ["https", "http", "tcp", "exec", "none"] as const;
+const PROBE_TYPES = ["https", "http", "tcp", "exec", "none"] as const;
 
 export type ProbeType = (typeof PROBE_TYPES)[number];
 
@@ -31,7 +31,7 @@ function probeOption<S extends z.ZodType>(types: readonly ProbeType[], schema: S
 export const FILE_PATH = "the path of a file";
 
 /** Failures in a row by class of result: one option for each, so that a misspelt class is an error. */
-export const thresholdOptions = {
+const thresholdOptions = {
   "not-ready": threshold("not-ready"),
   overloaded: threshold("overloaded"),
   "auth-required": threshold("auth-required"),

@@ -8,7 +8,7 @@ import type { Verdict } from "./parse-result.js";
 const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/;
 
 /** What this server does while it is cut off from every target and a sibling is heard. */
-export const WHEN_ISOLATED = ["hold", "silent"] as const;
+const WHEN_ISOLATED = ["hold", "silent"] as const;
 
 export const siblingsOptions = {
   name: leaf(

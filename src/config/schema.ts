@@ -43,7 +43,7 @@ export const defaultsOptions = {
 } as const;
 
 /** From most to least. */
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 
 export const logOptions = {
   level: choice(LOG_LEVELS, { about: "Least severity that is logged.", default: "info" }).optional(),

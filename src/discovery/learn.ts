@@ -216,7 +216,7 @@ class Round {
 }
 
 /** Most notices of one set: who reads a hundred knows that something is wrong. */
-export const MAX_NOTICES = 100;
+const MAX_NOTICES = 100;
 
 /** One address as it is written, and what it is. */
 interface ReadAddress {

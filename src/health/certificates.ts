@@ -4,7 +4,7 @@ import { coversName } from "./probes/tls.js";
 const DAY_MS = 86_400_000;
 
 /** Days before a certificate ends at which that is said, once each; 0 = it has ended. */
-export const EXPIRY_WARNINGS_DAYS = [30, 7, 0] as const;
+const EXPIRY_WARNINGS_DAYS = [30, 7, 0] as const;
 
 /** What is worth saying of a certificate that a probe was shown; of one probe of one target. */
 export type CertificateWarning =

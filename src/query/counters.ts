@@ -9,7 +9,7 @@ export const TRANSPORT = { udp: 0, tcp: 1 } as const satisfies Record<TransportN
 export type TransportIndex = (typeof TRANSPORT)[TransportName];
 
 /** Query types counted by name; all others count as `other`, so that a flood of odd types makes no new series. */
-export const COUNTED_TYPES = [
+const COUNTED_TYPES = [
   "A",
   "AAAA",
   "CNAME",
@@ -31,7 +31,7 @@ export const COUNTED_TYPES = [
  * Why a message got no reply. Of `rate-slipped` ones there was one, cut to TC; `connection-limit` counts TCP
  * connections that were turned away; `malformed` what came faster than `error-rate-limit.ts` lets errors be told.
  */
-export const DROP_REASONS = [
+const DROP_REASONS = [
   "short",
   "response",
   "not-ready",

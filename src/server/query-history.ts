@@ -9,7 +9,7 @@ export const SAMPLE_EVERY_MS = 10_000;
 export const KEPT_SAMPLES = 360;
 
 /** What is counted, in the order in which the page stacks it. */
-export const COUNTED_REPLIES = ["noerror", "nxdomain", "refused", "servfail", "other", "dropped"] as const;
+const COUNTED_REPLIES = ["noerror", "nxdomain", "refused", "servfail", "other", "dropped"] as const;
 export type CountedReply = (typeof COUNTED_REPLIES)[number];
 
 const NAMED: Readonly<Record<number, CountedReply>> = {

@@ -101,7 +101,7 @@ function zonesOf({ config }: ServerState, served: ServedEndpoints): SiblingZone[
 }
 
 /** An endpoint as this server sees and answers it; undefined if it is not served. */
-export function siblingEndpoint(
+function siblingEndpoint(
   fqdn: string,
   endpoint: ServedEndpoint | undefined,
   monitor: Pick<HealthMonitor, "snapshot">,

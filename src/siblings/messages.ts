@@ -38,19 +38,18 @@ const stamp = z.object({
   by: z.string().max(63),
 });
 
-/** What a server's probes have met lately, all addresses together. */
-export const SIGHTS = ["reached", "soft", "network", "unknown"] as const;
-
 /**
+ * What a server's probes have met lately, all addresses together:
+ *
  * - `reached`: something answered, be it with a refusal;
  * - `soft`: everything failed, in ways that may be the network or a busy moment;
  * - `network`: no connection could be made to anything;
  * - `unknown`: there is no result yet.
  */
-export type Sight = (typeof SIGHTS)[number];
+const SIGHTS = ["reached", "soft", "network", "unknown"] as const;
 
 /** What a server sees of an address. `doubt`: it is up, but its newest probe failed. */
-export const VERDICTS = ["up", "doubt", "down", "unknown"] as const;
+const VERDICTS = ["up", "doubt", "down", "unknown"] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
 

@@ -17,7 +17,7 @@ import { type PreSharedKey, preSharedKey } from "./pre-shared-key.js";
 import { Speaker } from "./speaker.js";
 
 /** Time between two beats, milliseconds. */
-export const BEAT_MS = 500;
+const BEAT_MS = 500;
 
 /** Time between two looks whether a sibling is still fresh, milliseconds. */
 const LOOK_MS = 100;

@@ -13,7 +13,7 @@ interface Waiting {
 }
 
 /** Milliseconds until a message counts as not answered. */
-export const REPLY_TIMEOUT_MS = 600;
+const REPLY_TIMEOUT_MS = 600;
 
 /** Sends messages over UDP and gives each its reply. The sockets do not keep the process alive. */
 export class DatagramExchange {

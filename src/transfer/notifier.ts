@@ -54,7 +54,7 @@ export interface SecondaryState {
 }
 
 /** A secondary in trouble for this long is worth an alarm, milliseconds. */
-export const TROUBLE_AFTER_MS = 5_000;
+const TROUBLE_AFTER_MS = 5_000;
 
 /** Milliseconds between the first NOTIFYs of two zones at the start, so that a secondary with many is not flooded. */
 const START_SPREAD_MS = 2;

@@ -40,7 +40,7 @@ export interface EmbeddedName {
 }
 
 /** RDLENGTH has 16 bits (RFC 1035 §3.2.1). */
-export const MAX_RDATA_OCTETS = 0xffff;
+const MAX_RDATA_OCTETS = 0xffff;
 
 interface Field {
   readonly label: string;

@@ -21,7 +21,7 @@ export interface TsigKey {
 export const TSIG_ERROR = { NONE: 0, BADSIG: 16, BADKEY: 17, BADTIME: 18, BADTRUNC: 22 } as const;
 
 /** Seconds that two clocks may differ (RFC 8945 §10). */
-export const TSIG_FUDGE_SECONDS = 300;
+const TSIG_FUDGE_SECONDS = 300;
 
 /** A TSIG record as it was read. */
 export interface TsigRecord {

@@ -13,7 +13,7 @@ export interface ZoneRecord extends ResourceRecord {
 }
 
 /** Longest TTL of a record, in seconds: a day, as for every TTL in the configuration. */
-export const MAX_TTL_SECONDS = 86_400;
+const MAX_TTL_SECONDS = 86_400;
 
 /** What {@link parseRecords} has to know of the zone. */
 export interface RecordsOptions {

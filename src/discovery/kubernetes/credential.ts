@@ -8,7 +8,7 @@ import { readRegularFile } from "../../lib/regular-file.js";
 const MAX_OCTETS = 4 * 1024 * 1024;
 
 /** Where Kubernetes puts the account of a Pod. */
-export const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** What it takes to talk to an API server. Read anew for every connection, so that files that are rotated count at once. */
 export interface Credential {

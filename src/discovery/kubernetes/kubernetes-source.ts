@@ -20,7 +20,7 @@ const MAX_PAGE_OCTETS = 32 * 1024 * 1024;
 const MAX_LINE_OCTETS = 4 * 1024 * 1024;
 
 /** A watch without event or bookmark for so long, milliseconds, is dead: bookmarks come about every minute. */
-export const SILENCE_MS = 90_000;
+const SILENCE_MS = 90_000;
 
 /** For how long a watch is asked for, seconds; the server may end it sooner. */
 const WATCH_SECONDS = 300;

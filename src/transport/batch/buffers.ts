@@ -7,17 +7,17 @@
  * Messages per system call. More gain next to nothing (the call's cost is already spread over 64) and delay the
  * first reply of a batch; the native part takes 1 to 256.
  */
-export const DEFAULT_BATCH = 64;
+const DEFAULT_BATCH = 64;
 
 /**
  * Octets for one received datagram: 2,048, more than any query that makes sense, and one cache line more, so that the
  * slots' first lines do not all fall into the same sets of the processor's cache. A longer datagram is counted as
  * truncated and shown with length 0.
  */
-export const RECEIVE_SLOT_OCTETS = 2048 + 64;
+const RECEIVE_SLOT_OCTETS = 2048 + 64;
 
 /** Octets for one reply: 1,280, more than the largest reply of 1,232, and one cache line more (see above). */
-export const SEND_SLOT_OCTETS = 1280 + 64;
+const SEND_SLOT_OCTETS = 1280 + 64;
 
 /** Octets for one peer: a `sockaddr_in6` (28), rounded up. Fixed by `batch.c`. */
 export const PEER_OCTETS = 32;
@@ -91,7 +91,7 @@ export const COUNTERS = {
 } as const;
 
 /** Elements to give the counters of one socket: 128 octets, so that two threads never write to one cache line. */
-export const COUNTER_ELEMENTS = 16;
+const COUNTER_ELEMENTS = 16;
 
 /**
  * Counters of one socket in shared memory: written by the thread that receives, read by any with `Atomics.load` or
