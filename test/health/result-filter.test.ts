@@ -8,7 +8,7 @@ import { createFakeClock } from "../support/fake-clock.js";
 const CONFIG = { type: "tcp", port: 6443, intervalMs: 2_000, timeoutMs: 2_000 } as unknown as ProbeConfig;
 
 /** A filter on a clock that can stand still, with jobs by name. */
-function setUp(names: string) {
+function setUp(names: string, knowsBetter = () => false) {
   const fake = createFakeClock();
   let stoodStillMs = 0;
   const clock: Clock = { ...fake, monotonicMs: () => fake.monotonicMs() + stoodStillMs };
@@ -17,6 +17,7 @@ function setUp(names: string) {
   const stalls: number[] = [];
   const filter = new ResultFilter({
     clock,
+    knowsBetter,
     onStall: (ms) => stalls.push(ms),
     onIsolation: (isolated) => isolations.push(isolated),
   });
@@ -128,6 +129,13 @@ describe("a network that is gone", () => {
     set.ends("c", "ok");
     await cutOff(set);
     expect(set.isolations).toEqual([]);
+  });
+
+  test("is not presumed while somebody else knows better", async () => {
+    const set = setUp("ab", () => true);
+    await cutOff(set);
+    expect(set.isolations).toEqual([]);
+    expect(set.ends("a", "unreachable")).toBeUndefined();
   });
 
   test("is noticed by connections that hang, before they time out", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { askForAddresses, askRaw } from "../support/dns-client.js";
-import { encodeQuery, parseMessage } from "../support/dns-message.js";
-import { type LivezoneOptions, startLivezone } from "../support/livezone.js";
-import { freePort } from "../support/ports.js";
-import { waitUntil } from "../support/wait.js";
-import { connectTcp, type ProbedTargets, startTargets } from "./targets.js";
+import { connectTcp, type ProbedTargets, startTargets } from "./app/targets.js";
+import { askForAddresses, askRaw } from "./support/dns-client.js";
+import { encodeQuery, parseMessage } from "./support/dns-message.js";
+import { type LivezoneOptions, startLivezone } from "./support/livezone.js";
+import { freePort } from "./support/ports.js";
+import { waitUntil } from "./support/wait.js";
 
 const ENDPOINT = "api.k8s.example.test";
 
