@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "../lib/clock.js";
-import type { EventLog } from "./event-log.js";
+import type { EventLog } from "./event-ring.js";
 import type { AdminEvent } from "./schemas.js";
 
 /** Subscribers at once, over all ways in. */

@@ -1,5 +1,5 @@
 import { parseDuration } from "../config/duration.js";
-import { MAX_OVERRIDE_MS } from "../health/override-decision.js";
+import { MAX_OVERRIDE_MS } from "../health/override-refusals.js";
 
 /** Shortest and longest time an override may be given, milliseconds: 1 s to 30 days. */
 const FOR_MS = { min: 1_000, max: MAX_OVERRIDE_MS } as const;

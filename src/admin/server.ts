@@ -5,7 +5,7 @@ import { z } from "zod";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { type Denial, judgeHost, judgeToken } from "./authorization.js";
-import type { EventLog } from "./event-log.js";
+import type { EventLog } from "./event-ring.js";
 import type { EventStreams } from "./event-stream.js";
 import { openApiText } from "./openapi.js";
 import { STATUS_PAGE } from "./page.js";

@@ -3,12 +3,6 @@ import { UserError } from "../lib/errors.js";
 import { compareStamps, HybridClock, type Stamp } from "../lib/hybrid-clock.js";
 import type { OverrideKind } from "./health.js";
 import {
-  decideOverride,
-  type OverriddenEndpoint,
-  type OverrideConsequences,
-  type WantedOverride,
-} from "./override-decision.js";
-import {
   type Actor,
   actorOf,
   copyOf,
@@ -29,6 +23,12 @@ import {
   recordsOf,
   type StampedRecord,
 } from "./override-records.js";
+import {
+  decideOverride,
+  type OverriddenEndpoint,
+  type OverrideConsequences,
+  type WantedOverride,
+} from "./override-refusals.js";
 
 /** Longest reason, characters; what is longer is cut. */
 export const MAX_REASON = 200;

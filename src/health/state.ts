@@ -1,5 +1,6 @@
-import type { FlapSettings, ProbeSchedule } from "../config/config.js";
+import type { ProbeSchedule } from "../config/config.js";
 import type { Health, ProbePhase, ResultClass } from "./health.js";
+import { type FlapState, holdMsNeeded, NO_FLAPS, withChange } from "./suppression.js";
 
 /**
  * Pause between the two failures that hard evidence needs, milliseconds, counted from the end of the first.
@@ -12,9 +13,6 @@ const HARD_FAILURES = 2;
 
 /** Most failures in a row that are remembered; no threshold is higher. */
 const MAX_ROW = 100;
-
-/** First hold of a target that flaps, milliseconds; each further one is twice as long, up to the window. */
-export const FIRST_HOLD_MS = 30_000;
 
 /**
  * Classes that say by themselves that no request can be served: nothing listens, or the server says so. Everything
@@ -95,16 +93,6 @@ export interface AddressState {
   readonly heldUntilMs?: number;
 }
 
-/** What is remembered of changes between `up` and `down`. */
-export interface FlapState {
-  /** Monotonic moments of the changes in the window, oldest first. */
-  readonly changesMs: readonly number[];
-  /** Holds so far: the next one is 2^holds times as long as the first. */
-  readonly holds: number;
-}
-
-const NO_FLAPS: FlapState = { changesMs: [], holds: 0 };
-
 /** What one result led to. */
 export interface Step {
   readonly state: AddressState;
@@ -150,7 +138,7 @@ export function withoutDoubt(state: AddressState): AddressState {
  * @param nowMs monotonic
  */
 export function broughtDown(state: AddressState, nowMs: number, settings: StateSettings): AddressState {
-  return settled("down", changed(state.flap, nowMs, settings.flap));
+  return settled("down", withChange(state.flap, nowMs, settings.flap));
 }
 
 /** The same health with all flapping forgiven; one that is held returns with the next pass. */
@@ -236,7 +224,7 @@ function rise(row: AddressState, seen: Observation, settings: StateSettings): St
   if (row.health === "unknown") return change(row, seen, settings, "up");
   const { flap, againstSinceMs } = row;
   if (row.heldUntilMs === undefined) {
-    const holdMs = holdNeeded(flap, seen.endedMs, settings.flap);
+    const holdMs = holdMsNeeded(flap, seen.endedMs, settings.flap);
     if (seen.endedMs - againstSinceMs >= holdMs) return change(row, seen, settings, "up");
     const held = { ...flap, holds: flap.holds + 1 };
     return { state: { ...row, flap: held, heldUntilMs: againstSinceMs + holdMs, notBeforeMs: 0 } };
@@ -245,24 +233,10 @@ function rise(row: AddressState, seen: Observation, settings: StateSettings): St
   return change(row, seen, settings, "up");
 }
 
-/** Milliseconds that an address must pass without a break before it returns; 0 for one that does not flap. */
-function holdNeeded(flap: FlapState, nowMs: number, settings: FlapSettings | undefined): number {
-  if (settings === undefined) return 0;
-  const recent = flap.changesMs.filter((ms) => ms > nowMs - settings.windowMs).length;
-  return recent > settings.limit ? Math.min(settings.windowMs, FIRST_HOLD_MS * 2 ** flap.holds) : 0;
-}
-
 function change(row: AddressState, seen: Observation, settings: StateSettings, to: "up" | "down"): Step {
   const from = row.health;
-  const flap = from === "unknown" ? row.flap : changed(row.flap, seen.endedMs, settings.flap);
+  const flap = from === "unknown" ? row.flap : withChange(row.flap, seen.endedMs, settings.flap);
   return { state: settled(to, flap), change: { from, to, afterMs: seen.endedMs - row.againstSinceMs } };
-}
-
-/** Takes a change into the window. One that follows on a quiet window begins at the shortest hold again. */
-function changed(flap: FlapState, nowMs: number, settings: FlapSettings | undefined): FlapState {
-  if (settings === undefined) return NO_FLAPS;
-  const recent = flap.changesMs.filter((ms) => ms > nowMs - settings.windowMs);
-  return { changesMs: [...recent, nowMs].slice(-MAX_ROW), holds: recent.length === 0 ? 0 : flap.holds };
 }
 
 function settled(health: Health, flap: FlapState, mustEarn = false): AddressState {

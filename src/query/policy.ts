@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Prefix } from "./access-list.js";
 import { createServerCookies, type ServerCookies } from "./cookies.js";
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from "./rate-limit.js";
-import type { TransferPolicy } from "./transfer-policy.js";
+import type { TransferPolicy } from "./transfer-access.js";
 
 /** Whom to answer, how often, and what to tell of this server; plain data, so that it can be posted to threads. */
 export interface PolicySettings {

@@ -15,7 +15,7 @@ import type { ErrorRateLimit } from "./error-rate-limit.js";
 import type { QueryPolicy } from "./policy.js";
 import { ReplySignature } from "./reply-signature.js";
 import { replyLimit } from "./reply-size.js";
-import { isTransferType, mayTransfer, readTransferRequest, rulesOf } from "./transfer-policy.js";
+import { isTransferType, mayTransfer, readTransferRequest, rulesOf } from "./transfer-access.js";
 
 /** What the responder works on. */
 export interface ResponderState {

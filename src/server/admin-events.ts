@@ -1,4 +1,4 @@
-import type { EventLog } from "../admin/event-log.js";
+import type { EventLog } from "../admin/event-ring.js";
 import { isAnswerable } from "./endpoints.js";
 import type { Subscriber } from "./events.js";
 import { overrideView } from "./status-view.js";

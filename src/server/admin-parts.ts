@@ -1,4 +1,4 @@
-import { createEventLog, type EventLog } from "../admin/event-log.js";
+import { createEventLog, type EventLog } from "../admin/event-ring.js";
 import { createEventStreams } from "../admin/event-stream.js";
 import { createMetrics, type Metrics } from "../admin/metrics.js";
 import type { Clock } from "../lib/clock.js";

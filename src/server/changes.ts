@@ -3,7 +3,7 @@ import type { HealthMonitorOptions } from "../health/health-monitor.js";
 import type { OverrideChange } from "../health/override-records.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
-import { SuppressionWatch } from "./suppression.js";
+import { SuppressionWatch } from "./suppression-changes.js";
 
 /**
  * The way of every change of health, suppression and overrides: the answers follow it first, then it is published. So

@@ -1,5 +1,5 @@
 import type { Answerable } from "../health/answerable.js";
-import { type DrainClock, newDrainClock, tick, untilSafeMs } from "../health/drain.js";
+import { type DrainClock, newDrainClock, tick, untilSafeMs } from "../health/drain-clock.js";
 import type { Clock } from "../lib/clock.js";
 
 /** What a drain clock is told of an endpoint: its targets as configured, and the answers. */

@@ -1,7 +1,7 @@
 import type { Override } from "../health/health.js";
 import type { HealthMonitor } from "../health/health-monitor.js";
 import { createHealthMonitor } from "../health/monitor.js";
-import type { OverriddenEndpoint } from "../health/override-decision.js";
+import type { OverriddenEndpoint } from "../health/override-refusals.js";
 import { OverrideStore } from "../health/overrides.js";
 import { createProbeFiles, systemFiles } from "../health/probes/files.js";
 import { createRunProbe } from "../health/probes/probe.js";

@@ -1,8 +1,8 @@
 import type { Change, Drain } from "../admin/schemas.js";
 import type { AdminService, Asker, OverrideOrder, TargetName } from "../admin/service.js";
-import { IN_FLIGHT_MS } from "../health/drain.js";
+import { IN_FLIGHT_MS } from "../health/drain-clock.js";
 import type { OverrideKind, Snapshot, TargetHealth } from "../health/health.js";
-import { findTarget } from "../health/override-decision.js";
+import { drainTooShort, findTarget } from "../health/override-refusals.js";
 import type { OverrideStore } from "../health/overrides.js";
 import type { Clock } from "../lib/clock.js";
 import { UserError } from "../lib/errors.js";
@@ -140,11 +140,7 @@ export class OverrideRequests implements Pick<AdminService, "drain" | "undrain" 
     const { safeAtMs } = this.safeAt(name);
     const nowMs = this.#parts.clock.wallMs();
     const safeInMs = safeAtMs === undefined ? endpoint.config.ttl * 1000 + IN_FLIGHT_MS : Math.max(0, safeAtMs - nowMs);
-    if (forMs >= safeInMs) return;
-    const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`;
-    throw new UserError(
-      `the drain would end after ${seconds(forMs)}, but caches may hold ${name.target} for ${seconds(safeInMs)}: it would come back before it can be stopped`,
-      "DRAIN_TOO_SHORT",
-    );
+    const why = drainTooShort(name.target, forMs, safeInMs);
+    if (why !== undefined) throw new UserError(why, "DRAIN_TOO_SHORT");
   }
 }

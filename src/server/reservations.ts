@@ -1,4 +1,4 @@
-import type { OverriddenEndpoint } from "../health/override-decision.js";
+import type { OverriddenEndpoint } from "../health/override-refusals.js";
 import type { Clock } from "../lib/clock.js";
 
 /** Time for which a place is kept, milliseconds: longer than a server waits for its siblings' replies. */

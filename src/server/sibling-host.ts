@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AddressHealth } from "../health/health.js";
 import type { HealthMonitor } from "../health/health-monitor.js";
-import { decideOverride, type OverriddenEndpoint } from "../health/override-decision.js";
+import { decideOverride, type OverriddenEndpoint } from "../health/override-refusals.js";
 import type { OverrideStore } from "../health/overrides.js";
 import type { SiblingHost } from "../siblings/host.js";
 import type { Beat, Reply, SiblingEndpoint, SiblingZone, Verdict } from "../siblings/messages.js";

@@ -1,4 +1,4 @@
-import type { EventLog } from "../admin/event-log.js";
+import type { EventLog } from "../admin/event-ring.js";
 import type { Metrics } from "../admin/metrics.js";
 import type { CompiledZones } from "../answers/compiled-zones.js";
 import type { DatagramExchange } from "../transfer/datagrams.js";

@@ -3,7 +3,7 @@ import { readTsigSecret } from "../config/tsig-secret.js";
 import type { Clock } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import type { TransferPolicy, TransferRule } from "../query/transfer-policy.js";
+import type { TransferPolicy, TransferRule } from "../query/transfer-access.js";
 import { DatagramExchange } from "../transfer/datagrams.js";
 import { Notifier } from "../transfer/notifier.js";
 import { TransferService } from "../transfer/service.js";

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createEventLog } from "../../src/admin/event-log.js";
+import { createEventLog } from "../../src/admin/event-ring.js";
 import { createEventStreams, MAX_SUBSCRIBERS } from "../../src/admin/event-stream.js";
 import { eventSchema } from "../../src/admin/schemas.js";
 import { type AdminSource, createAdminServer } from "../../src/admin/server.js";

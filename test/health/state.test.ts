@@ -5,7 +5,6 @@ import type { Health, ResultClass } from "../../src/health/health.js";
 import { RESULT_CLASSES } from "../../src/health/health.js";
 import {
   type AddressState,
-  FIRST_HOLD_MS,
   failuresNeeded,
   initialState,
   isHardEvidence,
@@ -17,6 +16,7 @@ import {
   withoutDoubt,
   withoutFlaps,
 } from "../../src/health/state.js";
+import { FIRST_HOLD_MS } from "../../src/health/suppression.js";
 
 const DEFAULTS: StateSettings = { recheckMs: 1000, rise: 2, fall: 3 };
 

@@ -3,7 +3,7 @@ import { clientAt } from "../../src/query/client.js";
 import { createQueryCounters, TRANSPORT } from "../../src/query/counters.js";
 import { ReplySignature } from "../../src/query/reply-signature.js";
 import { createResponder, HANDED_OVER } from "../../src/query/respond.js";
-import { mayTransfer, type TransferPolicy } from "../../src/query/transfer-policy.js";
+import { mayTransfer, type TransferPolicy } from "../../src/query/transfer-access.js";
 import type { TransferRequest } from "../../src/transfer/request.js";
 import { TYPE } from "../../src/wire/constants.js";
 import { parseName } from "../../src/wire/name.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { createEventLog } from "../../src/admin/event-log.js";
+import { createEventLog } from "../../src/admin/event-ring.js";
 import { createEventStreams } from "../../src/admin/event-stream.js";
 import type { AdminService } from "../../src/admin/service.js";
 import { systemClock } from "../../src/lib/clock.js";

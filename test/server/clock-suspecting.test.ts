@@ -8,8 +8,8 @@ import { createProbeFiles } from "../../src/health/probes/files.js";
 import { createRunProbe } from "../../src/health/probes/probe.js";
 import { type Clock, systemClock } from "../../src/lib/clock.js";
 import { clockSuspecting } from "../../src/server/clock-suspecting.js";
-import { eventLogging } from "../../src/server/event-logging.js";
 import { ServerEvents } from "../../src/server/events.js";
+import { eventLogging } from "../../src/server/log-lines.js";
 import { answering, response, startPeer } from "../health/probes/peers.js";
 import { temporaryFolder } from "../support/temp.js";
 

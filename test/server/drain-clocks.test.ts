@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { IN_FLIGHT_MS } from "../../src/health/drain.js";
+import { IN_FLIGHT_MS } from "../../src/health/drain-clock.js";
 import { type AnsweredEndpoint, DrainClocks } from "../../src/server/drain-clocks.js";
 import { createFakeClock } from "../support/fake-clock.js";
 

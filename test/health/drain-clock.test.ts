@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { IN_FLIGHT_MS, newDrainClock, tick, untilSafeMs } from "../../src/health/drain.js";
+import { IN_FLIGHT_MS, newDrainClock, tick, untilSafeMs } from "../../src/health/drain-clock.js";
 
 describe("the drain clock", () => {
   // What is answered as time goes on: [moment in seconds, TTL or undefined]; then when, and how long it still takes.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EndpointHealth } from "../../src/health/health.js";
-import { SuppressionWatch } from "../../src/server/suppression.js";
+import { SuppressionWatch } from "../../src/server/suppression-changes.js";
 
 const FQDN = "api.k8s.example.com";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerPolicy } from "../../src/health/answerable.js";
-import { decideOverride, type WantedOverride } from "../../src/health/override-decision.js";
+import { decideOverride, drainTooShort, type WantedOverride } from "../../src/health/override-refusals.js";
 import { endpointOf as endpoint } from "./endpoint.js";
 
 const ENDPOINT = "api.k8s.example.com";
@@ -92,4 +92,15 @@ describe("decideOverride", () => {
       refusal: { code: "NO_SUCH_ENDPOINT", message: "there is no endpoint api.k8s.example.com" },
     });
   });
+});
+
+test.each([
+  { forMs: 6_000, safeInMs: 6_000, why: undefined },
+  {
+    forMs: 2_000,
+    safeInMs: 5_950,
+    why: "the drain would end after 2 s, but caches may hold cp1 for 6 s: it would come back before it can be stopped",
+  },
+])("a drain of $forMs ms where caches hold the target for $safeInMs ms: $why", ({ forMs, safeInMs, why }) => {
+  expect(drainTooShort("cp1", forMs, safeInMs)).toBe(why);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createEventLog } from "../../src/admin/event-log.js";
+import { createEventLog } from "../../src/admin/event-ring.js";
 
 const clock = { wallMs: () => 1_000 };
 const logOf = (ring: number, startedMs = 1_796_000_000_000) => createEventLog(clock, startedMs, ring);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
 import { AnswerHistory } from "../../src/server/answer-history.js";
+import { recentHistory } from "../../src/server/history-view.js";
 import { createProbeHistory } from "../../src/server/probe-history.js";
 import { QueryHistory } from "../../src/server/query-history.js";
-import { recentHistory } from "../../src/server/recent-history.js";
 import { createFakeClock } from "../support/fake-clock.js";
 import { serveEndpoints, snapshotOf } from "./served.js";
 

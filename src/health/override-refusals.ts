@@ -98,6 +98,19 @@ export function decideOverride(wanted: WantedOverride, endpoint: OverriddenEndpo
   return { failsOpen, answeredAgain: answeredAgain(id, health, before.addresses, after.addresses) };
 }
 
+/**
+ * Why a drain that ends by itself is refused: caches would hold the target for longer, so that it came back before it can
+ * be stopped. `undefined` = it is long enough.
+ *
+ * @param forMs milliseconds after which it ends
+ * @param safeInMs milliseconds until no cache that honours the TTL can hold the target
+ */
+export function drainTooShort(target: string, forMs: number, safeInMs: number): string | undefined {
+  if (forMs >= safeInMs) return undefined;
+  const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`;
+  return `the drain would end after ${seconds(forMs)}, but caches may hold ${target} for ${seconds(safeInMs)}: it would come back before it can be stopped`;
+}
+
 /** Targets beside `id` that an operator has taken out, and that only the new answers name. */
 function answeredAgain(
   id: string,
