@@ -1,4 +1,8 @@
 import { UserError } from "../lib/errors.js";
+import { formatAddress } from "../lib/listening.js";
+
+/** Where resolvers find the servers of a delegated zone (RFC 1035 §4.2). */
+export const DNS_PORT = 53;
 
 /** What the parent zone has to say of a zone. */
 export interface Delegation {
@@ -10,6 +14,8 @@ export interface Delegation {
   readonly nameservers: readonly { readonly name: string; readonly addresses: readonly string[] }[];
   /** TTL of the delegation's records, seconds. */
   readonly ttl: number;
+  /** The port that livezone listens on; resolvers find a delegated zone at 53 only. */
+  readonly port: number;
 }
 
 /** One record of a delegation: names absolute, with the trailing dot. */
@@ -34,16 +40,16 @@ export function delegationRecords({ zone, parent, nameservers, ttl }: Delegation
   return [...ns, ...glue];
 }
 
-/** Every format: what it prints, and how it does. */
+/** Every format: what it prints, how it does, and whether it can name a port other than 53. */
 export const DELEGATION_FORMATS = {
-  bind: { about: "lines for the parent's zone file, and for a BIND that resolves", print: bind },
-  windows: { about: "PowerShell for a Windows DNS server that holds the parent", print: windows },
-  unbound: { about: "a stub zone for unbound.conf", print: unbound },
-  dnsmasq: { about: "lines for dnsmasq.conf", print: dnsmasq },
-  coredns: { about: "a server block for a Corefile", print: coredns },
-  infoblox: { about: "the body of a WAPI request to Infoblox NIOS", print: infoblox },
-  route53: { about: "a change batch for the AWS command line", print: route53 },
-} as const satisfies Record<string, { about: string; print: (delegation: Delegation) => string }>;
+  bind: { about: "lines for the parent's zone file, and for a BIND that resolves", print: bind, namesPort: false },
+  windows: { about: "PowerShell for a Windows DNS server that holds the parent", print: windows, namesPort: false },
+  unbound: { about: "a stub zone for unbound.conf", print: unbound, namesPort: true },
+  dnsmasq: { about: "lines for dnsmasq.conf", print: dnsmasq, namesPort: true },
+  coredns: { about: "a server block for a Corefile", print: coredns, namesPort: true },
+  infoblox: { about: "the body of a WAPI request to Infoblox NIOS", print: infoblox, namesPort: false },
+  route53: { about: "a change batch for the AWS command line", print: route53, namesPort: false },
+} as const satisfies Record<string, { about: string; print: (delegation: Delegation) => string; namesPort: boolean }>;
 
 export type DelegationFormat = keyof typeof DELEGATION_FORMATS;
 
@@ -73,24 +79,37 @@ ${commands.join("\n")}
 `;
 }
 
+/** Domains that Unbound answers by itself unless it is told not to (its manual, `local-zone`). */
+const ANSWERED_BY_UNBOUND: readonly string[] = ["home.arpa", "invalid", "localhost", "onion", "test"];
+
 function unbound(delegation: Delegation): string {
-  const { zone, nameservers } = delegation;
+  const { zone, nameservers, port } = delegation;
+  const behind = port === DNS_PORT ? "" : `@${port}`;
   const places = nameservers.flatMap(({ name, addresses }) =>
-    addresses.length === 0 ? [`  stub-host: ${name}`] : addresses.map((address) => `  stub-addr: ${address}`),
+    addresses.length === 0
+      ? [`  stub-host: ${name}${behind}`]
+      : addresses.map((address) => `  stub-addr: ${address}${behind}`),
   );
+  const own = ANSWERED_BY_UNBOUND.find((domain) => zone === domain || zone.endsWith(`.${domain}`));
+  const onLoopback = nameservers.some(({ addresses }) => addresses.some((one) => /^127\.|^::1$/.test(one)));
+  const exceptions = [
+    ...(own === undefined ? [] : [`  local-zone: "${own}." nodefault`]),
+    ...(onLoopback ? ["  do-not-query-localhost: no"] : []),
+  ];
   return `# Into unbound.conf. The zone is unsigned, and its addresses may be private ones.
 server:
   domain-insecure: "${zone}"
   private-domain: "${zone}"
-stub-zone:
+${exceptions.map((line) => `${line}\n`).join("")}stub-zone:
   name: "${zone}"
 ${places.join("\n")}
 `;
 }
 
 function dnsmasq(delegation: Delegation): string {
-  const { zone } = delegation;
-  const servers = addressesOf(delegation).map((address) => `server=/${zone}/${address}`);
+  const { zone, port } = delegation;
+  const behind = port === DNS_PORT ? "" : `#${port}`;
+  const servers = addressesOf(delegation).map((address) => `server=/${zone}/${address}${behind}`);
   return `# Into dnsmasq.conf. The zone's addresses may be private ones.
 ${servers.join("\n")}
 rebind-domain-ok=/${zone}/
@@ -98,8 +117,10 @@ rebind-domain-ok=/${zone}/
 }
 
 function coredns(delegation: Delegation): string {
-  const { zone } = delegation;
-  const servers = addressesOf(delegation).map((address) => (address.includes(":") ? `[${address}]:53` : address));
+  const { zone, port } = delegation;
+  const servers = addressesOf(delegation).map((address) =>
+    port === DNS_PORT && !address.includes(":") ? address : formatAddress({ address, port }),
+  );
   return `# Into the Corefile (in a cluster: the ConfigMap coredns in kube-system). 1 = lowest TTL kept; the default is 5.
 ${zone}:53 {
     errors

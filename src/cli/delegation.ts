@@ -1,11 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseAddress } from "../config/address.js";
-import type { ZoneConfig } from "../config/config.js";
+import type { Config, ZoneConfig } from "../config/config.js";
 import { parseName } from "../config/name.js";
 import { UserError } from "../lib/errors.js";
 import { prepare } from "../server/load-zones.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
-import { DELEGATION_FORMATS, type Delegation, type DelegationFormat, delegationRecords } from "./delegation-formats.js";
+import {
+  DELEGATION_FORMATS,
+  type Delegation,
+  type DelegationFormat,
+  DNS_PORT,
+  delegationRecords,
+} from "./delegation-formats.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { refusingProblems } from "./problems.js";
@@ -49,8 +55,10 @@ export function addDelegation(program: Command, context: CommandContext): void {
       const file = findConfigFile(options.config);
       context.exit(
         await refusingProblems(() => {
-          const delegation = delegationOf(chooseZone(prepare(file).config.zones, zone), options);
+          const { config } = prepare(file);
+          const delegation = delegationOf(chooseZone(config.zones, zone), portOf(config), options);
           const { zone: name, parent } = delegation;
+          warnOfPort(delegation, options);
           if (options.json === true)
             writeJson(process.stdout, { zone: name, parent, records: delegationRecords(delegation) });
           else process.stdout.write(DELEGATION_FORMATS[options.format].print(delegation));
@@ -78,7 +86,24 @@ function some(names: readonly string[]): string {
   return `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
 }
 
-function delegationOf({ zone, nameservers }: ZoneConfig, { parent, ttl, address = [] }: DelegationOptions): Delegation {
+/** The port that livezone listens on: 53 if one of its addresses has that, else the first one's. */
+function portOf({ listen }: Config): number {
+  const ports = listen.map(({ port }) => port);
+  return ports.includes(DNS_PORT) ? DNS_PORT : (ports[0] ?? DNS_PORT);
+}
+
+function warnOfPort({ port }: Delegation, { format, json }: DelegationOptions): void {
+  if (port === DNS_PORT || (json !== true && DELEGATION_FORMATS[format].namesPort)) return;
+  process.stderr.write(
+    `warning: livezone listens on port ${port}, and a delegation leads to port ${DNS_PORT}: listen there, or forward it\n`,
+  );
+}
+
+function delegationOf(
+  { zone, nameservers }: ZoneConfig,
+  port: number,
+  { parent, ttl, address = [] }: DelegationOptions,
+): Delegation {
   const above = parent ?? (zone.includes(".") ? zone.slice(zone.indexOf(".") + 1) : ".");
   if (above !== "." && !zone.endsWith(`.${above}`)) {
     throw new UserError(`${zone} does not lie in ${above}`, "PARENT_NOT_ABOVE");
@@ -87,6 +112,7 @@ function delegationOf({ zone, nameservers }: ZoneConfig, { parent, ttl, address 
     zone,
     parent: above,
     ttl,
+    port,
     nameservers: nameservers.map(({ name, addresses }) => {
       const absolute = (name.endsWith(".") ? name.slice(0, -1) : `${name}.${zone}`).toLowerCase();
       const given = address.filter((one) => one.name === absolute).map((one) => one.address);

@@ -1,3 +1,4 @@
+import { basename, relative } from "node:path";
 import type { App } from "../app.js";
 import { ask } from "../client/ask.js";
 import type { Apiserver, ApiserverState } from "../demo/apiserver-process.js";
@@ -81,7 +82,7 @@ export class DemoSession {
     this.#server = app.listen[0] as SocketAddress;
     this.#http = app.http === undefined ? undefined : `http://${formatAddress(app.http)}`;
     const place = adminSocket ?? this.#http;
-    this.#statusCommand = place === undefined ? undefined : `livezone status --admin ${place}`;
+    this.#statusCommand = place === undefined ? undefined : `${ownCommand()} status --admin ${place}`;
   }
 
   /** Asks, draws and obeys until the end is begun. */
@@ -146,7 +147,12 @@ export class DemoSession {
         failOpen: this.#failsOpen(),
         events: this.#story.events,
       },
-      { width: process.stdout.columns, height: process.stdout.rows, colour: process.env.NO_COLOR === undefined },
+      {
+        // A terminal that does not know its size says 0.
+        width: process.stdout.columns || 80,
+        height: process.stdout.rows || 24,
+        colour: process.env.NO_COLOR === undefined,
+      },
     );
     process.stdout.write(paint(screen));
   }
@@ -213,6 +219,12 @@ export class DemoSession {
     else if (action.kind === "revive") await apiserver.revive();
     else await apiserver.setReady(false);
   }
+}
+
+/** How this program is started from where the user is: `livezone`, or in a checkout `node dist/main.js`. */
+function ownCommand(): string {
+  const program = process.argv[1] ?? "";
+  return basename(program) === "main.js" ? `node ${relative(process.cwd(), program)}` : "livezone";
 }
 
 function hintOf({ kind }: DemoAction): string | undefined {

@@ -14,7 +14,7 @@ export interface AuthorityOptions {
   readonly keyType?: KeyType;
   /** Start of validity. Default: one day ago, so that clocks that are a little behind accept it. */
   readonly notBefore?: Date;
-  /** End of validity. Default: in 30 days. */
+  /** End of validity. Default: in a year. */
   readonly notAfter?: Date;
 }
 
@@ -24,7 +24,7 @@ export interface CertificateRequest {
   readonly names: readonly string[];
   /** Start of validity. Default: one day ago. May lie in the future. */
   readonly notBefore?: Date;
-  /** End of validity. Default: in 30 days. May lie in the past: an expired certificate. */
+  /** End of validity. Default: in a year. May lie in the past: an expired certificate. */
   readonly notAfter?: Date;
   /** Default `ec`, the fastest to make. */
   readonly keyType?: KeyType;
@@ -134,7 +134,7 @@ async function generateKeys(keyType: KeyType, extractable: boolean): Promise<web
 
 function validity(wish: { readonly notBefore?: Date; readonly notAfter?: Date }) {
   const now = Date.now();
-  const notAfter = wish.notAfter ?? new Date(now + 30 * DAY_MS);
+  const notAfter = wish.notAfter ?? new Date(now + 365 * DAY_MS);
   // An end in the past needs a start before it, or the certificate would contradict itself.
   const notBefore = wish.notBefore ?? new Date(Math.min(now, notAfter.getTime()) - DAY_MS);
   return { notBefore, notAfter };

@@ -26,9 +26,13 @@ endpoints:
 const OUTSIDE = ["--address", "ns.example.net=203.0.113.53"];
 
 function folderWith(...zones: readonly string[]): string {
+  return folderListening("127.0.0.1:53", ...zones);
+}
+
+function folderListening(listen: string, ...zones: readonly string[]): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "zones"));
-  writeFileSync(join(folder, "livezone.yaml"), configurationFiles("127.0.0.1:5300")["livezone.yaml"] ?? "");
+  writeFileSync(join(folder, "livezone.yaml"), configurationFiles(listen)["livezone.yaml"] ?? "");
   for (const [index, zone] of zones.entries()) writeFileSync(join(folder, "zones", `${index}.yaml`), zone);
   return folder;
 }
@@ -94,6 +98,39 @@ describeWith(["dnsmasq"], "livezone delegation --format dnsmasq", () => {
     expect(text).toContain("server=/k8s.example.com/2001:db8::53\n");
     await accepts("dnsmasq", text, (file) => ["--test", `--conf-file=${file}`]);
     await expect(accepts("dnsmasq", `${text}bad=1\n`, (file) => ["--test", `--conf-file=${file}`])).rejects.toThrow();
+  });
+});
+
+const ON_LOOPBACK = `zone: k8s.example.test
+allowSpecialAddresses: true
+nameservers: { ns1: 127.0.0.1 }
+endpoints:
+  api: { targets: { cp1: 192.0.2.11 }, probe: { type: none } }
+`;
+
+describe("livezone delegation of a server on a port other than 53", () => {
+  const delegation = (format: DelegationFormat) =>
+    runLivezone(["delegation", "--format", format], { cwd: folderListening("127.0.0.1:5300", ON_LOOPBACK) });
+
+  test.each([
+    ["unbound", "  stub-addr: 127.0.0.1@5300\n"],
+    ["dnsmasq", "server=/k8s.example.test/127.0.0.1#5300\n"],
+    ["coredns", "    forward . 127.0.0.1:5300\n"],
+  ] as const)("--format %s names it", async (format, line) => {
+    expect(await delegation(format)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining(line) });
+  });
+
+  test("--format unbound lets Unbound ask on loopback, and for names below .test", async () => {
+    const { stdout } = await delegation("unbound");
+    expect(stdout).toContain('  local-zone: "test." nodefault\n  do-not-query-localhost: no\n');
+  });
+
+  test.each(["bind", "windows", "infoblox", "route53"] as const)("--format %s cannot, and says so", async (format) => {
+    expect(await delegation(format)).toMatchObject({
+      code: 0,
+      stderr:
+        "warning: livezone listens on port 5300, and a delegation leads to port 53: listen there, or forward it\n",
+    });
   });
 });
 
@@ -207,6 +244,7 @@ describe("livezone delegation", () => {
     parent: "example.com",
     nameservers: [{ name: "ns.example.net", addresses: [] }],
     ttl: 3600,
+    port: 53,
   };
   test.each(["windows", "infoblox", "dnsmasq", "coredns"] as const)(
     "%s says what it needs an address for",

@@ -43,7 +43,7 @@ describeOnLinux("livezone demo without a terminal", () => {
     const ask = () => askForAddresses({ server: "127.0.0.1", port, name: DEMO_ENDPOINT });
     expect(await ask()).toEqual(ADDRESSES);
     expect(demo.stdout()).toMatch(/^livezone demo: or look at http:\/\/127\.0\.0\.1:\d+\/$/m);
-    const [, socket = ""] = /^livezone demo: or {3}livezone status --admin (\S+)$/m.exec(demo.stdout()) ?? [];
+    const [, socket = ""] = /^livezone demo: or {3}node \S*main\.js status --admin (\S+)$/m.exec(demo.stdout()) ?? [];
     const status = await runLivezone(["status", "--admin", socket], { cwd: folder });
     expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining(DEMO_ENDPOINT) });
     expect(readdirSync(folder)).toHaveLength(1);
