@@ -120,7 +120,7 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
       make("h3", "", link),
       make("span", "soft", "port " + endpoint.port + ", TTL " + endpoint.ttl + " s"),
       badge(mode[0], mode[1]),
-      make("span", "soft", endpoint.upTargets + " of " + endpoint.targets.length + " available"));
+      make("span", "soft", endpoint.upTargets + " of " + endpoint.targets.filter((target) => !target.disabled).length + " available"));
     const header = make("tr", "", ...TITLES.slice(0, canAct ? 9 : 8).map((title) => {
       const cell = make("th", "", title);
       cell.scope = "col";

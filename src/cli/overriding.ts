@@ -92,8 +92,9 @@ export function describeChange({ endpoint, target, changed }: Change, done: stri
   return `${line}${why}\n${note}`;
 }
 
-/** Why a target is not answered, if it is for its health: right after a start there may be no result yet. */
-function whyNotAnswered({ override, addresses }: TargetView): string {
+/** Why a target is not answered: it is disabled, or its health is the reason. After a start there may be no result yet. */
+function whyNotAnswered({ disabled, override, addresses }: TargetView): string {
+  if (disabled === true) return ", the configuration disables it";
   const [first] = addresses;
   if (override !== undefined || first === undefined || first.health === "up") return "";
   if (first.health === "unknown") return ", no probe of it has ended yet";

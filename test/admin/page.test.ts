@@ -5,7 +5,7 @@ import { PAGE_SCRIPT } from "../../src/admin/page-script.js";
 import { describeWith } from "../support/programs.js";
 import { waitUntil } from "../support/wait.js";
 import { startBrowser } from "./browser.js";
-import { askAt, startAdminServer, TOKEN, targetRoute } from "./server.js";
+import { askAt, STEADY_ZONE, startAdminServer, TOKEN, targetRoute } from "./server.js";
 
 test("the page's script is JavaScript, and writes text only", () => {
   expect(() => new Script(PAGE_SCRIPT)).not.toThrow();
@@ -20,6 +20,23 @@ test("the page names nothing of another place, and its policy admits nothing els
 });
 
 describeWith(["chromium"], "the status page in a browser", () => {
+  test("shows a disabled target as such, and does not count it", { timeout: 60_000 }, async () => {
+    const zone = STEADY_ZONE.replace(
+      "solo:\n    targets: { cp1: 127.0.0.11 }",
+      "solo:\n    targets: { cp1: 127.0.0.11, cp2: { addresses: 127.0.0.12, disabled: true } }",
+    );
+    const server = await startAdminServer({ zone });
+    const page = await startBrowser();
+    await page.open(`${server.url}/#q=solo`);
+    const card = () =>
+      page.evaluate<string>(
+        `[...document.querySelectorAll("article")].find((one) => one.innerText.includes("solo."))?.innerText ?? ""`,
+      );
+    await waitUntil(async () => (await card()).includes("disabled"), { describe: "the disabled target on the page" });
+    expect(await card()).toContain("1 of 1 available");
+    expect(await card()).toMatch(/cp2\s+127\.0\.0\.12\s+disabled\s+no\s+not probed/);
+  });
+
   test("shows what is, as it changes, and acts with the token only", { timeout: 60_000 }, async () => {
     const server = await startAdminServer();
     const page = await startBrowser();

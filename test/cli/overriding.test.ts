@@ -90,6 +90,11 @@ describe("a change in words", () => {
       says: line("is done; it is not answered, no probe of it has ended yet"),
     },
     {
+      name: "disabled",
+      more: { target: { ...targetUp({ health: "unknown", answered: false }), disabled: true } },
+      says: line("is done; it is not answered, the configuration disables it"),
+    },
+    {
       name: "down, without a result",
       more: { target: targetUp({ health: "down", answered: false }) },
       says: line("is done; it is not answered, it is down"),

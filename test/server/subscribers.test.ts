@@ -150,6 +150,20 @@ describe("the log", () => {
     ]);
   });
 
+  test("tells that a credential of probes ends soon, and that it has ended", () => {
+    const end = { file: "/etc/livezone/token", expiryMs: Date.UTC(2026, 0, 1) };
+    const fields = { file: "/etc/livezone/token", expires: "2026-01-01T00:00:00.000Z" };
+    expect(
+      logged(
+        { type: "probe-credential-end", end: { ...end, isOver: false } },
+        { type: "probe-credential-end", end: { ...end, isOver: true } },
+      ),
+    ).toEqual([
+      { level: "warn", msg: "probe credential expires soon", ...fields },
+      { level: "error", msg: "probe credential has expired", ...fields },
+    ]);
+  });
+
   test("tells of stalls from a second on", () => {
     expect(logged({ type: "stalled", lengthMs: 999 }, { type: "stalled", lengthMs: 1_000 })).toMatchObject([
       { msg: "process stalled", stalledMs: 1_000 },
