@@ -10,6 +10,7 @@ import { startLivezone } from "../support/livezone.js";
 import { startNsd } from "../support/nsd.js";
 import { freePort } from "../support/ports.js";
 import { describeWith } from "../support/programs.js";
+import { seededRandom } from "../support/random.js";
 import { askAllTcp, askAllUdp, type Endpoint } from "./asker.js";
 import { type Difference, differences, type Picture, pictureOf } from "./compare.js";
 import { describeQuestion, encode, generateQuestions, type Question } from "./questions.js";
@@ -23,7 +24,11 @@ const SEED = Number(process.env.LIVEZONE_DIFFERENTIAL_SEED ?? 20_240_501);
 const QUESTIONS = Number(process.env.LIVEZONE_DIFFERENTIAL_QUESTIONS ?? 5_000);
 
 /** What the process does by default, with another secret. */
-const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, Math.random);
+const policy = createPolicy(
+  { cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 },
+  systemClock,
+  seededRandom(SEED),
+);
 
 /** One RRset for ANY, no NS beside answers, and leave to serve an alias as a mail exchanger. */
 const BIND_OPTIONS = [

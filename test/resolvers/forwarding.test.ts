@@ -9,6 +9,7 @@ import { afterAllTests } from "../support/cleanup.js";
 import { ask } from "../support/dns-client.js";
 import { parseMessage } from "../support/dns-message.js";
 import { findProgram } from "../support/programs.js";
+import { runRandom } from "../support/random.js";
 import { bindRecipe, type ServerRecipe, unboundRecipe } from "../support/recipes.js";
 import { type RunningServer, startServer } from "../support/servers.js";
 
@@ -62,7 +63,7 @@ describe("resolvers that forward the zone with RD", () => {
   let livezone: Server;
 
   beforeAll(async () => {
-    const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, Math.random);
+    const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, runRandom());
     const crowd = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`t${i}`, [`198.51.100.${i + 1}`]]));
     const served = serveSketch({
       zone: ZONE,

@@ -14,6 +14,7 @@ import { afterAllTests } from "../support/cleanup.js";
 import { ask } from "../support/dns-client.js";
 import { type DnsMessage, parseMessage } from "../support/dns-message.js";
 import { findProgram } from "../support/programs.js";
+import { runRandom } from "../support/random.js";
 import { type RunningServer, startServer } from "../support/servers.js";
 import { waitUntil } from "../support/wait.js";
 import { RESOLVER_CASES } from "./resolvers.js";
@@ -79,7 +80,7 @@ resolvers(`resolvers that are delegated to${missing.length === 0 ? "" : ` (skipp
 
   beforeAll(async () => {
     root = await startSignedRoot(ZONE, SERVERS, { address: ROOT, cleanup });
-    const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, Math.random);
+    const policy = createPolicy({ cookieSecrets: [new Uint8Array(16)], tcpIdleMs: 10_000 }, systemClock, runRandom());
     livezone = serveSketch({ ...SKETCH, policy });
     const respond: Respond = (request, at, length, reply, replyAt, transport, client) => {
       const from = sourceOf(client);

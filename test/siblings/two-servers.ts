@@ -6,6 +6,7 @@ import type { PeerCondition } from "../../src/siblings/peer-state.js";
 import { Siblings } from "../../src/siblings/siblings.js";
 import { afterThisTest } from "../support/cleanup.js";
 import { freePort } from "../support/ports.js";
+import { runRandom } from "../support/random.js";
 
 /** A server among siblings, with what it was told. */
 export interface TestSibling {
@@ -64,7 +65,7 @@ export async function testSiblings(
     };
     const siblings = new Siblings({
       clock: systemClock,
-      random: Math.random,
+      random: runRandom(index),
       boot: randomBytes(8).toString("hex"),
       settings: {
         name: test.name,

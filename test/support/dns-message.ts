@@ -3,6 +3,8 @@
  * judged by code that does not share its mistakes. It favours plainness over speed and throws on anything malformed.
  */
 
+import { runRandom } from "./random.js";
+
 /** One resource record. `rdata` is in presentation form with names absolute (`ns1.example.test.`). */
 export interface DnsRecord {
   /** Letter case as sent, with the trailing dot. */
@@ -101,9 +103,12 @@ const CLASSES: Readonly<Record<string, number>> = { IN: 1, CH: 3, HS: 4, NONE: 2
 const RCODES = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET", "NXRRSET"];
 const RCODE_NAMES: Readonly<Record<number, string>> = { 9: "NOTAUTH", 10: "NOTZONE", 16: "BADVERS", 23: "BADCOOKIE" };
 
+/** Makes the IDs of queries that ask for none. */
+const random = runRandom();
+
 /** Encodes a query with one question. */
 export function encodeQuery(question: DnsQuestion): Buffer {
-  const { name, type = "A", class: klass = "IN", id = Math.floor(Math.random() * 65_536), edns } = question;
+  const { name, type = "A", class: klass = "IN", id = Math.floor(random() * 65_536), edns } = question;
   const flags = ((question.opcode ?? 0) << 11) | (question.rd ? 0x0100 : 0);
   const parts = [
     octets16(id, flags, 1, 0, 0, edns === undefined ? 0 : 1),

@@ -1,3 +1,18 @@
+/**
+ * The seed of this run, printed when it begins: `LIVEZONE_TEST_SEED` of the environment, where the set-up of the run has
+ * put one if it was not given. 1 outside a run.
+ */
+export const RUN_SEED = Number(process.env.LIVEZONE_TEST_SEED ?? 1);
+
+/**
+ * Numbers as `Math.random` makes them, the same in every run with the same {@link RUN_SEED}.
+ *
+ * @param which tells several sources of one test apart
+ */
+export function runRandom(which = 0): () => number {
+  return seededRandom(RUN_SEED + which);
+}
+
 /** Numbers from 0 (included) to 1 (not included) that one seed makes again and again: mulberry32. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

@@ -12,6 +12,7 @@ import { createRunProbe } from "../../../src/health/probes/probe.js";
 import { createOpenTripwire } from "../../../src/health/probes/tripwire.js";
 import { systemClock } from "../../../src/lib/clock.js";
 import { afterAllTests } from "../../support/cleanup.js";
+import { runRandom } from "../../support/random.js";
 import { temporaryFolder } from "../../support/temp.js";
 import { waitUntil } from "../../support/wait.js";
 import { selfSigned } from "../probes/self-signed.js";
@@ -58,7 +59,7 @@ beforeAll(async () => {
   const files = createProbeFiles();
   const monitor = createHealthMonitor({
     clock: systemClock,
-    random: Math.random,
+    random: runRandom(),
     runProbe: createRunProbe(systemClock, files),
     openTripwire: createOpenTripwire(files),
     onTransition(batch) {

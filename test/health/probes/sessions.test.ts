@@ -9,6 +9,7 @@ import { createProbeFiles } from "../../../src/health/probes/files.js";
 import { createRunProbe } from "../../../src/health/probes/probe.js";
 import { createSessions, withoutCertificate } from "../../../src/health/probes/sessions.js";
 import { type Clock, systemClock } from "../../../src/lib/clock.js";
+import { runRandom } from "../../support/random.js";
 import { temporaryFolder } from "../../support/temp.js";
 import { answering, response, startPeer } from "./peers.js";
 
@@ -140,7 +141,7 @@ describe("TLS sessions", () => {
 
 test("sessions of targets that are gone are not kept for longer than they would serve", () => {
   let nowMs = 0;
-  const sessions = createSessions({ ...systemClock, monotonicMs: () => nowMs }, Math.random);
+  const sessions = createSessions({ ...systemClock, monotonicMs: () => nowMs }, runRandom());
   const credentials = createSecureContext();
   const config = { port: 6443, serverName: NAME } as HttpsProbeConfig;
   for (let i = 0; i < 10_000; i += 1) {
