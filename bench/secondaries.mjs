@@ -155,7 +155,7 @@ webserver=no
         schema,
       ]);
       util("import-tsig-key", "corp", "hmac-sha256", SECRET);
-      // Asked for whole zones: with IXFR, PowerDNS 4.7.3 answered NODATA once one of five addresses was deleted.
+      // Asks for whole zones: PowerDNS 4.7.3 stores what an IXFR changes with auth = 0, for which it answers NODATA.
       const rows = allZones.map(
         (zone) => `insert into domains(name,master,type) values('${zone}','127.0.0.1:${PRIMARY}','SLAVE');
 insert into domainmetadata(domain_id,kind,content) select id,'AXFR-MASTER-TSIG','corp' from domains where name='${zone}';`,
@@ -455,6 +455,7 @@ async function allCurrent(chosen, zones, timeoutMs) {
 
 async function randomChanges(chosen, livezone) {
   const down = new Set();
+  // PowerDNS asks for whole zones always; NSD does now and then where changes come faster than it reloads; the others do not.
   const axfrs = () => livezone.output.split('"msg":"zone transferred"').length - 1;
   const before = axfrs();
   let made = 0;

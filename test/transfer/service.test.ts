@@ -85,6 +85,28 @@ describe("a transfer", () => {
     expect(new Set(served.finished.map(({ kind }) => kind))).toEqual(new Set(["ixfr"]));
   });
 
+  test("of what went names each record as it was, between the old SOA and the new one", () => {
+    const served = serve();
+    const { serial } = served.live;
+    const changed = answerWith(served.live, ["cp1", "cp2", "cp4"]);
+    if (changed !== undefined) served.service.change(changed);
+    const { answers } = served.begin({ type: TYPE.IXFR, serial }).message();
+    expect(
+      answers.map(({ owner, ttl, type, rdata }) => (type === "SOA" ? "SOA" : `${owner} ${ttl} ${type} ${rdata}`)),
+    ).toEqual([
+      "SOA",
+      "SOA",
+      "api.k8s.example.test. 5 A 192.0.2.13",
+      "api.k8s.example.test. 5 AAAA 2001:db8::13",
+      "cp3.api.k8s.example.test. 5 A 192.0.2.13",
+      "cp3.api.k8s.example.test. 5 AAAA 2001:db8::13",
+      "_https._tcp.api.k8s.example.test. 5 SRV 0 1 6443 cp3.api.k8s.example.test.",
+      "SOA",
+      "SOA",
+    ]);
+    expect(soas(answers)).toEqual([serial + 1, serial, serial + 1, serial + 1]);
+  });
+
   const OTHERS = [
     { name: "the present serial", offset: 0, kind: "current" },
     { name: "a serial to come", offset: 5, kind: "current" },
