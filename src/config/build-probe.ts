@@ -100,7 +100,10 @@ export function buildEndpointProbe(
     return probe;
   });
   if (first.type === "none") refuseNone(firstLayer, report);
-  return { ...pickSchedule(first), type: "all", probes: [first, ...others] };
+  // A program that comes first has no tripwire itself; the probes after it that connect do.
+  const tripwire = [first, ...others].find((probe) => probe.tripwire !== undefined)?.tripwire;
+  const schedule = { ...pickSchedule(first), ...(tripwire === undefined ? {} : { tripwire }) };
+  return { ...schedule, type: "all", probes: [first, ...others] };
 }
 
 /** The options that all probes of a list share. */

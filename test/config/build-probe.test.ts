@@ -132,6 +132,13 @@ describe("a list of probes", () => {
     expect(probeOf("probe: [{ type: tcp }]")).toEqual(probeOf("probe: { type: tcp }"));
   });
 
+  test.each([
+    { name: "a program comes first", list: "[{ type: exec, command: [/bin/true] }, { type: tcp }]", tripwire: true },
+    { name: "the first says no", list: "[{ type: tcp, tripwire: false }, { type: tcp, port: 1 }]", tripwire: false },
+  ])("has tripwires or not where $name: $tripwire", ({ list, tripwire }) => {
+    expect(probeOf(`probe: ${list}`)).toMatchObject({ type: "all", tripwire });
+  });
+
   test("inherits from afar for each probe, and the schedule of the list for all", () => {
     const { config } = loadRight({
       "livezone.yaml": `${MAIN}defaults: { probe: { type: http, path: /livez, fall: 7 } }\n`,

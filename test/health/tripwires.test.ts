@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ProbeConfig } from "../../src/config/config.js";
+import type { ProbeConfig, SingleProbeConfig } from "../../src/config/config.js";
 import { createTripwires, type TripwireEnd } from "../../src/health/tripwires.js";
 import { createFakeClock } from "../support/fake-clock.js";
 
@@ -15,14 +15,14 @@ const CONFIG: ProbeConfig = {
 
 function harness() {
   const clock = createFakeClock();
-  const opened: { atMs: number; end: (how: TripwireEnd) => void; isClosed: boolean }[] = [];
+  const opened: { config: SingleProbeConfig; atMs: number; end: (how: TripwireEnd) => void; isClosed: boolean }[] = [];
   const trips: string[] = [];
   /** Set: how the next connection ends before it is even known how to close it. */
   let endsAtOnce: TripwireEnd | undefined;
   const tripwires = createTripwires(
     clock,
-    (_address, _config, onEnd) => {
-      const wire = { atMs: clock.monotonicMs(), end: onEnd, isClosed: false };
+    (_address, config, onEnd) => {
+      const wire = { config, atMs: clock.monotonicMs(), end: onEnd, isClosed: false };
       opened.push(wire);
       if (endsAtOnce !== undefined) onEnd(endsAtOnce);
       return () => {
@@ -49,6 +49,56 @@ function harness() {
     },
   };
 }
+
+describe("the tripwires of a list of probes", () => {
+  const { intervalMs, timeoutMs, recheckMs, rise, fall } = CONFIG;
+  const schedule = { intervalMs, timeoutMs, recheckMs, rise, fall };
+  const tcp = (port: number) => ({ ...schedule, type: "tcp", port }) as const;
+  const LIST: ProbeConfig = {
+    ...schedule,
+    type: "all",
+    probes: [{ ...schedule, type: "exec", command: ["true"], port: 1 }, tcp(6443), tcp(9345)],
+  };
+
+  test("are one for each probe that connects, and each trips for the address", async () => {
+    const { tripwires, opened, trips, clock } = harness();
+    const tend = () => tripwires.tend("key", "192.0.2.1", LIST);
+    tend();
+    tend();
+    expect(opened.map(({ config }) => "port" in config && config.port)).toEqual([6443, 9345]);
+    expect(tripwires.open).toBe(2);
+    opened[1]!.end("tripped");
+    expect(trips).toEqual(["key"]);
+    expect(tripwires.open).toBe(1);
+    await clock.advance(1000);
+    tend();
+    expect(opened.map(({ config }) => "port" in config && config.port)).toEqual([6443, 9345, 9345]);
+    opened[0]!.end("tripped");
+    expect(trips).toEqual(["key", "key"]);
+  });
+
+  test("pause by themselves: one that never lasts leaves the other alone", async () => {
+    const { tripwires, opened, clock } = harness();
+    for (let second = 0; second < 20; second += 1) {
+      tripwires.tend("key", "192.0.2.1", LIST);
+      for (const { config, end } of opened) if ("port" in config && config.port === 9345) end("failed");
+      await clock.advance(1000);
+    }
+    expect(opened.filter(({ config }) => "port" in config && config.port === 6443)).toHaveLength(1);
+    expect(opened.filter(({ config }) => "port" in config && config.port === 9345)).toHaveLength(5);
+    expect(tripwires.open).toBe(1);
+  });
+
+  test("are closed together", () => {
+    const { tripwires, opened, trips } = harness();
+    tripwires.tend("key", "192.0.2.1", LIST);
+    tripwires.drop("key");
+    expect(opened.map(({ isClosed }) => isClosed)).toEqual([true, true]);
+    expect(tripwires.open).toBe(0);
+    for (const { end } of opened) end("tripped");
+    expect(trips).toEqual([]);
+  });
+});
 
 describe("a tripwire", () => {
   test("is one connection, however often it is tended", async () => {

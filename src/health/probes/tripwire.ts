@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import type { ProbeConfig } from "../../config/config.js";
+import type { SingleProbeConfig } from "../../config/config.js";
 import type { OpenTripwire, TripwireEnd } from "../tripwires.js";
 import type { ProbeFiles } from "./files.js";
 import { requestText } from "./http.js";
@@ -80,7 +80,7 @@ export function createOpenTripwire(files: ProbeFiles): OpenTripwire {
  */
 async function open(
   address: string,
-  config: ProbeConfig,
+  config: SingleProbeConfig,
   files: ProbeFiles,
   watch: (socket: Socket) => void,
   set: () => void,

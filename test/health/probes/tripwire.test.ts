@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { ProbeConfig } from "../../../src/config/config.js";
+import type { SingleProbeConfig } from "../../../src/config/config.js";
 import { createAuthority, type IssuedCertificate } from "../../../src/demo/certificates.js";
 import { createProbeFiles } from "../../../src/health/probes/files.js";
 import { createOpenTripwire } from "../../../src/health/probes/tripwire.js";
@@ -35,16 +35,16 @@ function keeper() {
   return { behave, sockets, ends };
 }
 
-function setTripwire(config: ProbeConfig) {
+function setTripwire(config: SingleProbeConfig) {
   const ends: string[] = [];
   const close = openTripwire("127.0.0.1", config, (how) => ends.push(how));
   return { ends, close };
 }
 
-function https(port: number, more: Partial<ProbeConfig> = {}): ProbeConfig {
+function https(port: number, more: Partial<SingleProbeConfig> = {}): SingleProbeConfig {
   const ca = `${temporaryFolder()}/ca.crt`;
   writeFileSync(ca, caPem);
-  return { ...SCHEDULE, type: "https", ...REQUEST, port, ca, insecureSkipVerify: false, ...more } as ProbeConfig;
+  return { ...SCHEDULE, type: "https", ...REQUEST, port, ca, insecureSkipVerify: false, ...more } as SingleProbeConfig;
 }
 
 const tlsOptions = () => ({ cert: good.certPem, key: good.keyPem });
@@ -96,7 +96,7 @@ describe("a tripwire over https", () => {
     const token = `${temporaryFolder()}/token`;
     writeFileSync(token, "secret");
     const peer = await startPeer(behave, { cert: certPem, key: keyPem });
-    const { ends } = setTripwire(https(peer.port, { bearerTokenFile: token } as Partial<ProbeConfig>));
+    const { ends } = setTripwire(https(peer.port, { bearerTokenFile: token } as Partial<SingleProbeConfig>));
     await waitUntil(() => ends.length > 0);
     expect(ends).toEqual(["failed"]);
     expect(peer.received).toBe("");
@@ -106,7 +106,7 @@ describe("a tripwire over https", () => {
     const token = `${temporaryFolder()}/token`;
     writeFileSync(token, "secret\n");
     const peer = await startPeer(keeper().behave, tlsOptions());
-    const { close } = setTripwire(https(peer.port, { bearerTokenFile: token } as Partial<ProbeConfig>));
+    const { close } = setTripwire(https(peer.port, { bearerTokenFile: token } as Partial<SingleProbeConfig>));
     await waitUntil(() => peer.received.includes("\r\nAuthorization: Bearer secret\r\n"));
     close();
   });
@@ -124,7 +124,7 @@ describe("a tripwire over https", () => {
   });
 
   test("fails where a file cannot be read", async () => {
-    const { ends } = setTripwire(https(1, { ca: "/nowhere/ca.crt" } as Partial<ProbeConfig>));
+    const { ends } = setTripwire(https(1, { ca: "/nowhere/ca.crt" } as Partial<SingleProbeConfig>));
     await waitUntil(() => ends.length > 0);
     expect(ends).toEqual(["failed"]);
   });
