@@ -135,6 +135,7 @@ export class DiscoveredEndpoint {
     const { endpoint, allowSpecialAddresses, conflict } = this.#config;
     const { discover } = endpoint;
     const { learned, notices, againInMs } = learn({
+      written: endpoint.targets.flatMap(({ addresses }) => addresses),
       learned: this.#learned,
       sources: [...this.#sources.keys()],
       proposals: this.#proposals,

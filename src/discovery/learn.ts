@@ -29,6 +29,8 @@ export interface SeenHealth {
 
 /** What is learned from. */
 export interface Lesson {
+  /** Addresses of the targets that the configuration itself names. */
+  readonly written: readonly string[];
   readonly learned: readonly LearnedAddress[];
   /** Names of the sources that are configured, in their order: the first decides on names. */
   readonly sources: readonly string[];
@@ -70,6 +72,9 @@ export function learn(lesson: Lesson): Learned {
   }
   return round.finish();
 }
+
+/** How soon is looked again whether an address can take the place of those whose source is gone. */
+const LOOK_AGAIN_MS = 1_000;
 
 /** One pass over all sources. */
 class Round {
@@ -123,8 +128,15 @@ class Round {
   finish(): Learned {
     let againInMs = Number.POSITIVE_INFINITY;
     const gone: LearnedAddress[] = [];
+    const isAnyUp = [...this.#claims.keys(), ...this.#lesson.written].some(
+      (address) => this.#lesson.healthOf(address)?.health === "up",
+    );
     for (const one of this.#lesson.learned) {
-      if (this.#claims.has(one.address) || !one.sources.some((name) => this.#lesson.sources.includes(name))) continue;
+      if (this.#claims.has(one.address)) continue;
+      const isConfigured = one.sources.some((name) => this.#lesson.sources.includes(name));
+      // Without its source, an address serves until another one does: a source with other settings has yet to speak.
+      if (!isConfigured && isAnyUp) continue;
+      if (!isConfigured) againInMs = Math.min(againInMs, LOOK_AGAIN_MS);
       const { goneSinceMs = this.#lesson.nowMs } = one;
       const leftMs = this.#untilForgottenMs(one.address, goneSinceMs);
       if (leftMs <= 0) continue;

@@ -9,7 +9,7 @@ test.each([["check"], ["check", "--json"], ["delegation"], ["kubeadm"], ["comple
   "livezone %s %s ends without a word when nobody reads",
   async (...args) => {
     const cwd = temporaryFolder();
-    for (const [path, text] of Object.entries(configurationFiles("127.0.0.1:5300"))) {
+    for (const [path, text] of Object.entries(configurationFiles("127.0.0.1:53"))) {
       mkdirSync(dirname(join(cwd, path)), { recursive: true });
       writeFileSync(join(cwd, path), text);
     }

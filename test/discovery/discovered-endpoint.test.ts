@@ -34,13 +34,15 @@ describe("an endpoint whose targets are discovered", () => {
     expect(one.sources[0]).not.toHaveProperty("failure");
   });
 
-  test("a source that is taken out of the configuration takes its targets with it", () => {
+  test("a source that is taken out of the configuration takes its targets with it once another target is up", () => {
     const one = new DiscoveredEndpoint(endpoint("a", "b"), []);
     one.proposed("a", [cp(2)], [], 1);
     one.proposed("b", [cp(3)], [], 1);
     expect(ids(one)).toEqual(["cp1", "cp2", "cp3"]);
     one.configure(endpoint("b"));
-    expect(ids(one)).toEqual(["cp1", "cp3"]);
+    expect(ids(one)).toEqual(["cp1", "cp2", "cp3"]);
+    const { targets } = one.update({ ...surroundings, healthOf: () => ({ health: "up", sinceMs: 0 }) });
+    expect(targets.map(({ id }) => id)).toEqual(["cp1", "cp3"]);
   });
 
   test("a source that begins anew loses nothing before it speaks", () => {

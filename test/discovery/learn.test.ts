@@ -11,12 +11,14 @@ interface Sketch {
   readonly proposals?: Readonly<Record<string, readonly Candidate[]>>;
   readonly health?: Readonly<Record<string, SeenHealth>>;
   readonly nowMs?: number;
+  readonly written?: readonly string[];
   readonly allowSpecialAddresses?: boolean;
 }
 
 function lessonOf({ learned = [], proposals = {}, health = {}, ...rest }: Sketch): Lesson {
   return {
     learned,
+    written: rest.written ?? [],
     sources: rest.sources ?? ["k8s", "dns"],
     proposals: new Map(Object.entries(proposals)),
     port: 6443,
@@ -82,8 +84,14 @@ describe("what is learned", () => {
     });
   });
 
-  test("is lost when its source is not configured any more", () => {
-    expect(shown({ learned: [known("cp1", "192.0.2.11")], sources: ["dns"] }).ids).toEqual([]);
+  test("serves without its source until another address is up", () => {
+    const orphan = { learned: [known("cp1", "192.0.2.11")], sources: ["dns"] };
+    expect(shown(orphan).ids).toEqual(["cp1=192.0.2.11"]);
+    const proposals = { dns: [node("cp2", "192.0.2.12")] };
+    expect(shown({ ...orphan, proposals }).ids).toEqual(["cp2=192.0.2.12", "cp1=192.0.2.11"]);
+    const health = { "192.0.2.12": { health: "up", sinceMs: 0 } } as const;
+    expect(shown({ ...orphan, proposals, health }).ids).toEqual(["cp2=192.0.2.12"]);
+    expect(shown({ ...orphan, written: ["192.0.2.12"], health }).ids).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
@@ -137,9 +137,36 @@ function get<T>(
   { clock, dial, credential, path }: Requested,
   onReply: (exchange: Exchange<T>, response: IncomingMessage) => void,
 ): ApiRequest<T> {
+  const where = formatAddress({ address: dial.host, port: dial.port });
+  let sent: ClientRequest;
+  try {
+    sent = begin(dial, credential, path);
+  } catch (error) {
+    // Node.js takes a key, a certificate, a token or a name that cannot be used for a fault of the program.
+    return {
+      done: Promise.resolve({ problem: `the credential cannot be used: ${messageOf(error)}` }),
+      cancel: () => {},
+    };
+  }
+  const exchange = new Exchange<T>(clock, () => sent.destroy());
+  exchange.within(HEAD_TIMEOUT_MS, `${where} does not answer`);
+  // After the outcome, errors of the connection have nobody left to tell.
+  sent.on("error", (error) => exchange.settle({ problem: `${where}: ${messageOf(error)}` }));
+  sent.on("response", (response) => {
+    response.on("error", (error) => exchange.settle({ problem: `${where}: ${messageOf(error)}` }));
+    response.on("close", () => exchange.settle({ problem: `${where} closed the connection` }));
+    const status = response.statusCode ?? 0;
+    if (status === 200) onReply(exchange, response);
+    else exchange.settle({ problem: statusProblem(where, status), status, ...retryAfter(response) });
+  });
+  sent.end();
+  return { done: exchange.done, cancel: () => exchange.settle({ problem: "it was cancelled" }) };
+}
+
+/** @throws Error for a credential or a name that cannot be used */
+function begin(dial: Dial, { ca, client, token }: Credential, path: string): ClientRequest {
   const { host, port, serverName } = dial;
-  const { ca, client, token } = credential;
-  const sent = request({
+  return request({
     ...{ host, port, path, method: "GET", agent: false },
     ...(serverName === undefined || isIP(serverName) > 0 ? { servername: "" } : { servername: serverName }),
     ...(ca === undefined ? {} : { ca }),
@@ -153,20 +180,6 @@ function get<T>(
     minVersion: "TLSv1.2",
     checkServerIdentity: (_, certificate) => judgeIdentity(dial, certificate),
   });
-  const exchange = new Exchange<T>(clock, () => sent.destroy());
-  const where = formatAddress({ address: host, port });
-  exchange.within(HEAD_TIMEOUT_MS, `${where} does not answer`);
-  // After the outcome, errors of the connection have nobody left to tell.
-  sent.on("error", (error) => exchange.settle({ problem: `${where}: ${messageOf(error)}` }));
-  sent.on("response", (response) => {
-    response.on("error", (error) => exchange.settle({ problem: `${where}: ${messageOf(error)}` }));
-    response.on("close", () => exchange.settle({ problem: `${where} closed the connection` }));
-    const status = response.statusCode ?? 0;
-    if (status === 200) onReply(exchange, response);
-    else exchange.settle({ problem: statusProblem(where, status), status, ...retryAfter(response) });
-  });
-  sent.end();
-  return { done: exchange.done, cancel: () => exchange.settle({ problem: "it was cancelled" }) };
 }
 
 /** The certificate is of this cluster's authority; it must also be one of an apiserver. */

@@ -25,10 +25,18 @@ const refused = [
   },
   { name: "another authority", identities: ["127.0.88.2"], more: { ca: false }, says: /certificate/ },
   { name: "a wrong token", identities: ["127.0.88.2"], more: { token: "x" }, says: /401/ },
+  { name: "a token of two lines", identities: ["127.0.88.2"], more: { token: "secret\nline" }, says: /cannot be used/ },
   { name: "too much", identities: ["127.0.88.2"], more: { maxOctets: 10 }, says: /MiB/ },
 ] as const;
 test.each(refused)("$name is a failure", async ({ identities, more, says }) => {
   const outcome = await ask(identities, more);
   expect(isFailure(outcome) && outcome.problem).toMatch(says);
   expect(JSON.stringify(outcome)).not.toContain("secret");
+});
+
+test("a key that is half written is a failure of this request, and no fault", async () => {
+  const credential = { host: "127.0.0.1", port: 1, client: { key: "-----BEGIN PRIVATE KEY-----\nMII", cert: "" } };
+  const dial = { host: "127.0.0.1", port: 1, identities: ["kubernetes"] };
+  const outcome = await getJson({ clock: systemClock, dial, credential, path: "/" }, 10).done;
+  expect(isFailure(outcome) && outcome.problem).toMatch(/cannot be used/);
 });
