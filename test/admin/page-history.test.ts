@@ -75,7 +75,7 @@ describeWith(["chromium"], "the status page's history in a browser", () => {
     await waitUntil(async () => (await text()).includes("1 of 2 available"));
     servers[1]?.close();
     await waitUntil(async () => /fail-open/.test(await text()));
-    expect(await page.evaluate("document.title")).toBe("(!) livezone");
+    await waitUntil(async () => (await page.evaluate("document.title")) === "(!) livezone");
     await waitUntil(async () => (await page.evaluate("document.querySelectorAll('article.alarming').length")) === 1);
     const severe = page.complaints().filter((line) => !line.includes('"level":"verbose"'));
     expect(severe).toEqual([]);
