@@ -4,33 +4,17 @@
 //
 // Twelve monitors with random phases watch three TLS servers each, in a network namespace of its own. The bar is an
 // interval and a half.
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { runnerImport } from "vite";
+import { enterNamespace, nft } from "./namespace.mjs";
 
 const ROUNDS = Number(process.argv[2] ?? 6);
 const MONITORS = 12;
 const BAR_MS = 3_000;
-const INSIDE = "LIVEZONE_BENCH_INSIDE";
 
-if (process.env[INSIDE] === undefined) {
-  const inside = ["--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"', process.execPath];
-  const child = spawn("unshare", [...inside, fileURLToPath(import.meta.url), String(ROUNDS)], {
-    stdio: "inherit",
-    env: { ...process.env, [INSIDE]: "yes" },
-  });
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
-  const [code] = await once(child, "exit");
-  process.exit(code ?? 1);
-}
-
-function nft(...args) {
-  const { status, stderr } = spawnSync("nft", args, { encoding: "utf8" });
-  if (status !== 0) throw new Error(`nft ${args.join(" ")}: ${stderr}`);
-}
+await enterNamespace(fileURLToPath(import.meta.url), String(ROUNDS));
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { createFarm, startHistory, startMonitor } = (await runnerImport(path.join(root, "test/health/farm/play.ts")))

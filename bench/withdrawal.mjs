@@ -5,7 +5,7 @@
 // Thirty stand-in apiservers, one endpoint; the server is asked every 5 ms, which is the precision of the figures.
 // Each apiserver fails at most twice, so that none is taken to flap. Runs in a network of its own if it may
 // make one; without one the black hole is left out.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,6 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startApiserver } from "../dist/demo/apiserver-process.js";
 import { createAuthority } from "../dist/demo/certificates.js";
+import { enterNamespace, isInNamespace, mayMakeNamespace, nft } from "./namespace.mjs";
 
 const ROUNDS = Number(process.argv[2] ?? 30);
 const TARGETS = 30;
@@ -27,18 +28,8 @@ const INTERVAL_MS = 2_000;
 const TIMEOUT_MS = 3_000;
 /** Timeouts in a row that withdraw. */
 const TIMEOUTS = 2;
-const INSIDE = "LIVEZONE_BENCH_INSIDE";
 
-if (process.env[INSIDE] === undefined && spawnSync("unshare", ["--net", "true"]).status === 0) {
-  const inside = ["--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"', process.execPath];
-  const child = spawn("unshare", [...inside, fileURLToPath(import.meta.url), String(ROUNDS)], {
-    stdio: "inherit",
-    env: { ...process.env, [INSIDE]: "yes" },
-  });
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
-  const [code] = await once(child, "exit");
-  process.exit(code ?? 1);
-}
+if (mayMakeNamespace()) await enterNamespace(fileURLToPath(import.meta.url), String(ROUNDS));
 
 const PARTS = [
   {
@@ -65,19 +56,14 @@ const PARTS = [
   },
   {
     name: "black hole (nftables drop)",
-    rounds: process.env[INSIDE] === undefined ? 0 : Math.ceil(ROUNDS / 5),
+    rounds: isInNamespace ? Math.ceil(ROUNDS / 5) : 0,
     worst: INTERVAL_MS * 1.1 + TIMEOUTS * TIMEOUT_MS + 500,
     fail: async ({ address }) => nft("add", "element", "ip", "bench", "dark", `{ ${address} }`),
     mend: async ({ address }) => nft("delete", "element", "ip", "bench", "dark", `{ ${address} }`),
   },
 ];
 
-function nft(...args) {
-  const { status, stderr } = spawnSync("nft", args, { encoding: "utf8" });
-  if (status !== 0) throw new Error(`nft ${args.join(" ")}: ${stderr}`);
-}
-
-if (process.env[INSIDE] !== undefined) {
+if (isInNamespace) {
   nft("add", "table", "ip", "bench");
   nft("add", "set", "ip", "bench", "dark", "{ type ipv4_addr; }");
   nft("add", "chain", "ip", "bench", "in", "{ type filter hook input priority 0; }");

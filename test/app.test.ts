@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { connectTcp, type ProbedTargets, startTargets } from "./app/targets.js";
+import { connectTcp, type ProbedTargets, startTargets, zoneOf } from "./app/targets.js";
 import { askForAddresses, askRaw } from "./support/dns-client.js";
 import { encodeQuery, parseMessage } from "./support/dns-message.js";
 import { type LivezoneOptions, startLivezone } from "./support/livezone.js";
@@ -14,15 +14,7 @@ const STOP_WITHIN_MS = 5_000;
 function filesFor(listenPort: number, { port, targets }: ProbedTargets): LivezoneOptions["files"] {
   return {
     "livezone.yaml": `listen: ["127.0.0.1:${listenPort}"]\nadmin: { http: "127.0.0.1:0" }\nzones: [zones/*.yaml]\n`,
-    "zones/k8s.yaml": `zone: k8s.example.test
-allowSpecialAddresses: true
-nameservers: { ns1: 127.0.0.1 }
-endpoints:
-  api:
-    port: ${port}
-    targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
-    probe: { type: http, interval: 20s, timeout: 20s }
-`,
+    "zones/k8s.yaml": zoneOf({ port, targets }, "interval: 20s, timeout: 20s"),
   };
 }
 

@@ -1,8 +1,6 @@
 import { UserError } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
-
-/** Where resolvers find the servers of a delegated zone (RFC 1035 §4.2). */
-export const DNS_PORT = 53;
+import { DNS_PORT } from "../wire/constants.js";
 
 /** What the parent zone has to say of a zone. */
 export interface Delegation {

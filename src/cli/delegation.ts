@@ -4,14 +4,9 @@ import type { Config, ZoneConfig } from "../config/config.js";
 import { parseName } from "../config/name.js";
 import { UserError } from "../lib/errors.js";
 import { prepare } from "../server/load-zones.js";
+import { DNS_PORT } from "../wire/constants.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
-import {
-  DELEGATION_FORMATS,
-  type Delegation,
-  type DelegationFormat,
-  DNS_PORT,
-  delegationRecords,
-} from "./delegation-formats.js";
+import { DELEGATION_FORMATS, type Delegation, type DelegationFormat, delegationRecords } from "./delegation-formats.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { refusingProblems } from "./problems.js";

@@ -18,13 +18,11 @@ import { systemClock } from "../lib/clock.js";
 import { codeOf, messageOf, UserError } from "../lib/errors.js";
 import type { SocketAddress } from "../lib/listening.js";
 import { prepare } from "../server/load-zones.js";
+import { DNS_PORT } from "../wire/constants.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { refusingProblems } from "./problems.js";
-
-/** Port of DNS. */
-const DNS_PORT = 53;
 
 /** Milliseconds one question may take; a timeout is tried a second time, for UDP loses packets. */
 const QUESTION_TIMEOUT_MS = 1_500;

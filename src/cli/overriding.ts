@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { parseLasting } from "../admin/override-duration.js";
-import type { Change, TargetView } from "../admin/schemas.js";
-import { type AdminOptions, RefusedError, withAdminOptions } from "./admin.js";
+import { type Change, changeSchema, type TargetView } from "../admin/schemas.js";
+import { type AdminOptions, askAdmin, author, openAdmin, RefusedError, targetPath, withAdminOptions } from "./admin.js";
 import { type CommandContext, EXIT } from "./exit.js";
-import { endQuietlyWithoutReader, plain, writeError } from "./output.js";
+import { endQuietlyWithoutReader, plain, writeError, writeJson } from "./output.js";
 
 /** What every command that changes a target takes. */
 export interface TargetCommandOptions extends AdminOptions {
@@ -28,7 +28,7 @@ export function withTarget(command: Command): Command {
 }
 
 /** Adds the option that leaves siblings out. */
-export function withLocal(command: Command): Command {
+function withLocal(command: Command): Command {
   return command.option("--local", "concern this server alone, not its siblings");
 }
 
@@ -80,6 +80,30 @@ export async function asking(context: CommandContext, run: () => Promise<number>
     const message = plain(remedy === undefined ? error.message : `${error.message}; ${remedy}`);
     throw new RefusedError(message, error.code, error.problems);
   }
+}
+
+/** A command that ends an override, in the words that it needs. */
+export interface EndingWords {
+  readonly name: "undrain" | "unforce";
+  readonly description: string;
+  /** What is said of a target that had such an override, and of one that had none. */
+  readonly done: string;
+  readonly already: string;
+}
+
+/** Adds a command that ends an override of a target. */
+export function addEnding(program: Command, context: CommandContext, words: EndingWords): void {
+  const command = program.command(words.name).description(words.description);
+  withLocal(withTarget(command)).action((endpoint: string, target: string, options: TargetCommandOptions) =>
+    asking(context, async () => {
+      const body = { author: author(), ...(options.local === true ? { local: true } : {}) };
+      const path = targetPath(endpoint, target, words.name);
+      const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
+      if (options.json === true) writeJson(process.stdout, change);
+      else process.stdout.write(describeChange(change, words.done, words.already));
+      return EXIT.success;
+    }),
+  );
 }
 
 /** Says what a change led to, and what it has to do with if the target is suppressed. */

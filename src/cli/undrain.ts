@@ -1,21 +1,13 @@
 import type { Command } from "commander";
-import { changeSchema } from "../admin/schemas.js";
-import { askAdmin, author, openAdmin, targetPath } from "./admin.js";
-import { type CommandContext, EXIT } from "./exit.js";
-import { writeJson } from "./output.js";
-import { asking, describeChange, type TargetCommandOptions, withLocal, withTarget } from "./overriding.js";
+import type { CommandContext } from "./exit.js";
+import { addEnding } from "./overriding.js";
 
 /** `livezone undrain`: ends a drain. */
 export function addUndrain(program: Command, context: CommandContext): void {
-  const command = program.command("undrain").description("end a drain: the target is answered again when it is up");
-  withLocal(withTarget(command)).action((endpoint: string, target: string, options: TargetCommandOptions) =>
-    asking(context, async () => {
-      const body = { author: author(), ...(options.local === true ? { local: true } : {}) };
-      const path = targetPath(endpoint, target, "undrain");
-      const change = await askAdmin(await openAdmin(options), changeSchema, "POST", path, body);
-      if (options.json === true) writeJson(process.stdout, change);
-      else process.stdout.write(describeChange(change, "is not drained any more", "was not drained"));
-      return EXIT.success;
-    }),
-  );
+  addEnding(program, context, {
+    name: "undrain",
+    description: "end a drain: the target is answered again when it is up",
+    done: "is not drained any more",
+    already: "was not drained",
+  });
 }

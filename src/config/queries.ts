@@ -1,10 +1,10 @@
 import path from "node:path";
 import type { QueriesConfig } from "./config.js";
-import { readCookieSecrets } from "./cookie-secrets.js";
 import { builtIn } from "./option.js";
 import { quote } from "./quote.js";
 import type { MainInput } from "./schema.js";
 import { rateLimitOptions, tcpOptions } from "./schema-queries.js";
+import { readCookieSecrets } from "./secrets.js";
 import { problemAt, type Report, type Source } from "./source.js";
 
 /** Completes `queries:` with its defaults, and tries the secrets so that a mistake is found before it matters. */

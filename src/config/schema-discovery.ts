@@ -1,8 +1,6 @@
 import { z } from "zod";
-import type { SocketAddress } from "../lib/listening.js";
-import { parseAddress, parseListenAddress } from "./address.js";
 import { choice, domainName, duration, flag, leaf, oneOrMany, text, wholeNumber } from "./option.js";
-import type { Verdict } from "./parse-result.js";
+import { readServerAddress } from "./server-address.js";
 
 /* The options of `discover`; see `schema.ts` for what an entry says. */
 
@@ -12,9 +10,6 @@ export type SourceType = (typeof SOURCE_TYPES)[number];
 
 /** The source types that each option belongs to. */
 export const sourceTypesOf = z.registry<{ types: readonly SourceType[] }>();
-
-/** The port of a server that names none (RFC 1035 §4.2). */
-const DNS_PORT = 53;
 
 function option<S extends z.ZodType>(type: SourceType, schema: S) {
   const optional = schema.optional();
@@ -55,7 +50,11 @@ export const discoverOptions = {
   name: option("dns", domainName("any", { about: "Name whose addresses are the targets." })),
   server: option(
     "dns",
-    leaf({ type: "string" }, { about: "Server that is asked, such as 10.0.0.53 or 10.0.0.53:5353." }, readServer),
+    leaf(
+      { type: "string" },
+      { about: "Server that is asked, such as 10.0.0.53 or 10.0.0.53:5353." },
+      readServerAddress("CONFIG_DISCOVER_SERVER"),
+    ),
   ),
   interval: option(
     "dns",
@@ -87,16 +86,3 @@ export const maxTargets = wholeNumber(
   { min: 1, max: 1_000 },
   { about: "Most targets of an endpoint with discover, those of the file included.", default: 64 },
 );
-
-/** An address with or without a port; 53 if it names none. */
-function readServer(value: unknown): Verdict<SocketAddress> {
-  const address = parseAddress(value);
-  if ("value" in address) return { value: { address: address.value, port: DNS_PORT } };
-  const withPort = parseListenAddress(value);
-  if ("value" in withPort && withPort.value.port > 0) return withPort;
-  return {
-    why: "that is not the address of a server",
-    remedy: 'Write it like "10.0.0.53", "10.0.0.53:5353" or "[2001:db8::53]:5353".',
-    code: "CONFIG_DISCOVER_SERVER",
-  };
-}

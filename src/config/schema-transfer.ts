@@ -1,15 +1,10 @@
 import { z } from "zod";
-import type { SocketAddress } from "../lib/listening.js";
 import { TSIG_ALGORITHMS } from "../wire/tsig.js";
-import { parseAddress, parseListenAddress } from "./address.js";
 import { choice, domainName, duration, leaf, oneOrMany, text, wholeNumber } from "./option.js";
-import type { Verdict } from "./parse-result.js";
 import { parseRange } from "./range.js";
+import { readServerAddress } from "./server-address.js";
 
 /* The options of `transfer` in the main file and in a zone file; see `schema.ts` for what an entry says. */
-
-/** The port of a server that names none (RFC 1035 §4.2). */
-const DNS_PORT = 53;
 
 export const tsigKeyOptions = {
   algorithm: choice(TSIG_ALGORITHMS, {
@@ -33,7 +28,7 @@ export const mainTransferOptions = {
 const secondaryAddress = leaf(
   { type: "string" },
   { about: "Address of a secondary server, such as 10.0.0.53; with a port, such as 10.0.0.53:5353, for NOTIFY." },
-  readSecondary,
+  readServerAddress("CONFIG_SECONDARY"),
 );
 
 const keyName = domainName("any", { about: "Name of a key of the main file, which must sign the requests." });
@@ -99,16 +94,3 @@ export const mainTransfer = z
 export const zoneTransfer = z
   .strictObject(zoneTransferOptions, { error: () => "zoneTransfer" })
   .meta({ description: "Who may carry the zone (AXFR, IXFR)." });
-
-/** An address with or without a port; 53 if it names none. */
-function readSecondary(value: unknown): Verdict<SocketAddress> {
-  const address = parseAddress(value);
-  if ("value" in address) return { value: { address: address.value, port: DNS_PORT } };
-  const withPort = parseListenAddress(value);
-  if ("value" in withPort && withPort.value.port > 0) return withPort;
-  return {
-    why: "that is not the address of a server",
-    remedy: 'Write it like "10.0.0.53", "10.0.0.53:5353" or "[2001:db8::53]:5353".',
-    code: "CONFIG_SECONDARY",
-  };
-}

@@ -7,7 +7,7 @@ import { builtIn } from "./option.js";
 import { quote } from "./quote.js";
 import type { MainInput } from "./schema.js";
 import { parseSiblingName, siblingsOptions } from "./schema-siblings.js";
-import { readSiblingSecrets } from "./sibling-secrets.js";
+import { readSiblingSecrets } from "./secrets.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
 
 /** Most siblings of one server: each is told everything by each. */

@@ -1,7 +1,6 @@
 import { hkdfSync } from "node:crypto";
 import type { Config } from "../config/config.js";
-import { readCookieSecrets } from "../config/cookie-secrets.js";
-import { readSiblingSecrets } from "../config/sibling-secrets.js";
+import { readCookieSecrets, readSiblingSecrets } from "../config/secrets.js";
 import { UserError } from "../lib/errors.js";
 import type { TransferService } from "../transfer/service.js";
 import { DEFAULT_TCP_LIMITS } from "../transport/tcp-connection.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Config, SiblingsConfig } from "../config/config.js";
-import { readSiblingSecrets } from "../config/sibling-secrets.js";
+import { readSiblingSecrets } from "../config/secrets.js";
 import type { Clock, Timer } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";

@@ -85,6 +85,9 @@ export const EDNS_OPTION = {
 /** Codes of extended errors we send (RFC 8914 §4). */
 export const EXTENDED_ERROR = { STALE_ANSWER: 3, PROHIBITED: 18, NOT_AUTHORITATIVE: 20, NOT_SUPPORTED: 21 } as const;
 
+/** The port of DNS servers, where resolvers find those of a delegated zone (RFC 1035 §4.2). */
+export const DNS_PORT = 53;
+
 /** Octets of a message header (RFC 1035 §4.1.1). */
 export const HEADER_OCTETS = 12;
 

@@ -3,7 +3,7 @@ import { ask, askForAddresses } from "../support/dns-client.js";
 import { type RunningLivezone, startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
 import { waitUntil } from "../support/wait.js";
-import { type ProbedTarget, type ProbedTargets, startTargets } from "./targets.js";
+import { type ProbedTarget, type ProbedTargets, startTargets, zoneOf } from "./targets.js";
 
 const ENDPOINT = "api.k8s.example.test";
 
@@ -17,15 +17,7 @@ const QUICK = "interval: 200ms, timeout: 200ms, recheck: 50ms";
 const PATIENT = "interval: 10s, timeout: 10s, recheck: 50ms";
 
 function zoneFile(port: number, targets: readonly ProbedTarget[], schedule = QUICK): string {
-  return `zone: k8s.example.test
-allowSpecialAddresses: true
-nameservers: { ns1: 127.0.0.1 }
-endpoints:
-  api:
-    port: ${port}
-    targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
-    probe: { type: http, ${schedule} }
-`;
+  return zoneOf({ port, targets }, schedule);
 }
 
 interface Server {

@@ -6,7 +6,7 @@ import { type LivezoneOptions, startLivezone } from "../support/livezone.js";
 import { freePort } from "../support/ports.js";
 import { temporaryFolder } from "../support/temp.js";
 import { waitUntil } from "../support/wait.js";
-import { type ProbedTargets, startTargets } from "./targets.js";
+import { type ProbedTargets, startTargets, zoneOf } from "./targets.js";
 
 const ENDPOINT = "api.k8s.example.test";
 
@@ -21,15 +21,7 @@ async function setUp(behaviours: Parameters<typeof startTargets>[0]) {
 function filesFor(listenPort: number, stateDir: string, { port, targets }: ProbedTargets): LivezoneOptions["files"] {
   return {
     "livezone.yaml": `listen: "127.0.0.1:${listenPort}"\nstateDir: ${stateDir}\nzones: [zones/*.yaml]\n`,
-    "zones/k8s.yaml": `zone: k8s.example.test
-allowSpecialAddresses: true
-nameservers: { ns1: 127.0.0.1 }
-endpoints:
-  api:
-    port: ${port}
-    targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
-    probe: { type: http, interval: 1s, timeout: 1s, tripwire: false }
-`,
+    "zones/k8s.yaml": zoneOf({ port, targets }, "interval: 1s, timeout: 1s, tripwire: false"),
   };
 }
 

@@ -23,6 +23,19 @@ export interface ProbedTargets {
   readonly targets: readonly ProbedTarget[];
 }
 
+/** The zone file of targets. @param probe options of the probe besides its type, as YAML */
+export function zoneOf({ port, targets }: ProbedTargets, probe: string): string {
+  return `zone: k8s.example.test
+allowSpecialAddresses: true
+nameservers: { ns1: 127.0.0.1 }
+endpoints:
+  api:
+    port: ${port}
+    targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
+    probe: { type: http, ${probe} }
+`;
+}
+
 /** Starts targets `cp1`, `cp2`, ... in this process, with these behaviours at first. */
 export async function startTargets(
   behaviours: readonly ProbedTarget["behaviour"][],

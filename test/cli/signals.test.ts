@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { loadBatch } from "../../src/transport/batch/load.js";
-import { connectTcp, startTargets } from "../app/targets.js";
+import { connectTcp, startTargets, zoneOf } from "../app/targets.js";
 import { afterAllTests, afterThisTest, type Cleanup } from "../support/cleanup.js";
 import { askForAddresses } from "../support/dns-client.js";
 import { type RunningLivezone, startLivezone } from "../support/livezone.js";
@@ -53,15 +53,7 @@ async function makePlace({ hold = false, cleanup = afterThisTest }: Options) {
     targets,
     files: {
       "livezone.yaml": `listen: ["127.0.0.1:${dns}"]\nadmin: { socket: ${socket} }\nzones: [zones/*.yaml]\n`,
-      "zones/k8s.yaml": `zone: k8s.example.test
-allowSpecialAddresses: true
-nameservers: { ns1: 127.0.0.1 }
-endpoints:
-  api:
-    port: ${port}
-    targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
-    probe: { type: http, interval: 20s, timeout: 20s, tripwire: false }
-`,
+      "zones/k8s.yaml": zoneOf({ port, targets }, "interval: 20s, timeout: 20s, tripwire: false"),
     },
     ask: () => askForAddresses({ server: "127.0.0.1", port: dns, name: ENDPOINT }),
   };

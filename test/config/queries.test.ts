@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readCookieSecrets } from "../../src/config/cookie-secrets.js";
+import { readCookieSecrets } from "../../src/config/secrets.js";
 import { threadPolicy } from "../../src/server/query-policy.js";
 import { folderWith, loadRight, loadWrong, MAIN } from "./folder.js";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load.js";
 import { siblings as schema } from "../../src/config/schema-siblings.js";
-import { readSiblingSecrets } from "../../src/config/sibling-secrets.js";
+import { readSiblingSecrets } from "../../src/config/secrets.js";
 import { buildSiblings } from "../../src/config/siblings.js";
 import { folderWith, loadRight, loadWrong, MAIN } from "./folder.js";
 

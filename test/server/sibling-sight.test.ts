@@ -6,6 +6,7 @@ import { SiblingSightOf } from "../../src/server/sibling-sight.js";
 import type { Peer } from "../../src/siblings/host.js";
 import type { Beat } from "../../src/siblings/messages.js";
 import { newHeard, noteBeat } from "../../src/siblings/peer-state.js";
+import { BEAT } from "../siblings/beat.js";
 import { createFakeClock } from "../support/fake-clock.js";
 
 const FQDN = "api.k8s.example.com";
@@ -15,21 +16,7 @@ const LOST: ProbeResult = { class: "timeout", phase: "connect", reason: "no conn
 /** A sibling that sees these addresses up, and `down` down. */
 function sibling(up: readonly string[], down: readonly string[] = [], sight: Beat["sight"] = "reached"): Peer {
   const heard = newHeard("boot", 0);
-  noteBeat(
-    heard,
-    {
-      t: "beat",
-      seq: 1,
-      wallMs: 0,
-      monotonicMs: 0,
-      isolated: false,
-      late: false,
-      starting: false,
-      sight,
-      overrides: "",
-    },
-    { monotonicMs: 0, wallMs: 0 },
-  );
+  noteBeat(heard, { ...BEAT, sight }, { monotonicMs: 0, wallMs: 0 });
   heard.endpoints.set(FQDN, { endpoint: FQDN, answers: [], up: [...up], not: down.map((one) => [one, "down"]) });
   return { name: "ns2", at: { address: "192.0.2.2", port: 1 }, heard, condition: "fresh", sinceMs: 0 };
 }

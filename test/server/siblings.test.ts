@@ -13,6 +13,7 @@ import type { Reply, SharedOverride } from "../../src/siblings/messages.js";
 import { newHeard, noteBeat } from "../../src/siblings/peer-state.js";
 import type { Siblings } from "../../src/siblings/siblings.js";
 import { loadRight } from "../config/folder.js";
+import { BEAT } from "../siblings/beat.js";
 import { createFakeClock } from "../support/fake-clock.js";
 
 import { serveEndpoints, snapshotOf } from "./served.js";
@@ -123,21 +124,7 @@ describe("what operators see of siblings", () => {
 
   test("clock, zones and answers that differ", () => {
     const heard = newHeard("boot", 0);
-    noteBeat(
-      heard,
-      {
-        t: "beat",
-        seq: 1,
-        wallMs: 7_000,
-        monotonicMs: 0,
-        isolated: false,
-        late: false,
-        starting: false,
-        sight: "reached",
-        overrides: "",
-      },
-      { monotonicMs: 0, wallMs: 0 },
-    );
+    noteBeat(heard, { ...BEAT, wallMs: 7_000 }, { monotonicMs: 0, wallMs: 0 });
     const peer: Peer = { name: "ns2", at, condition: "fresh", sinceMs: 5, heard };
     const { served } = serveEndpoints([], snapshotOf({}));
     const views = new SiblingViews({

@@ -10,6 +10,7 @@ import { clientSettings, preSharedKey } from "../../src/siblings/pre-shared-key.
 import { afterThisTest } from "../support/cleanup.js";
 import { seededRandom } from "../support/random.js";
 import { waitUntil } from "../support/wait.js";
+import { BEAT } from "./beat.js";
 import { type TestSibling, testSiblings, UP } from "./two-servers.js";
 
 const KEY = Uint8Array.from(Buffer.from("a".repeat(64), "hex"));
@@ -54,18 +55,7 @@ describe("a listener for siblings", () => {
 
   test("ignores what a newer version may say", async () => {
     const ns1 = await listening();
-    const beat = {
-      t: "beat",
-      seq: 1,
-      wallMs: 0,
-      monotonicMs: 0,
-      isolated: false,
-      late: false,
-      starting: false,
-      sight: "reached",
-      overrides: "",
-    };
-    const socket = await speak(ns1, HELLO, { t: "news", of: 1 }, { ...beat, more: true });
+    const socket = await speak(ns1, HELLO, { t: "news", of: 1 }, { ...BEAT, more: true });
     await waitUntil(() => ns1.siblings.fresh().length === 1);
     expect(socket.destroyed).toBe(false);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Beat, SiblingEndpoint } from "../../src/siblings/messages.js";
+import type { SiblingEndpoint } from "../../src/siblings/messages.js";
 import {
   changedAddresses,
   conditionOf,
@@ -8,18 +8,7 @@ import {
   noteBeat,
   verdictOf,
 } from "../../src/siblings/peer-state.js";
-
-const BEAT: Beat = {
-  t: "beat",
-  seq: 1,
-  wallMs: 0,
-  monotonicMs: 0,
-  isolated: false,
-  late: false,
-  starting: false,
-  sight: "reached",
-  overrides: "",
-};
+import { BEAT } from "./beat.js";
 
 describe("whether a sibling counts", () => {
   const cases = [
