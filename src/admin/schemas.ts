@@ -347,6 +347,13 @@ export const eventSchema = z
       sibling: z.string(),
       condition: z.string().meta({ description: "fresh, or why what it says does not count; see Siblings." }),
     }),
+    z.object({
+      ...eventBase,
+      type: z.literal("sibling-overrides"),
+      sibling: z.string(),
+      kept: z.boolean().meta({ description: "Whether the overrides that it tells of can be saved here." }),
+      problem: z.string().optional().meta({ description: "Why not; absent = they can." }),
+    }),
     z.object({ ...eventBase, type: z.literal("ready") }),
   ])
   .meta({ id: "Event", description: "One thing that happened." });

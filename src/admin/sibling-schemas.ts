@@ -20,6 +20,10 @@ export const siblingsSchema = z
           .meta({ description: "fresh: what it says counts; else why not." }),
         sinceMs: wallMs("When that changed last"),
         trouble: z.string().optional().meta({ description: "Why this server cannot speak to it; absent = it can." }),
+        overridesNotKept: z
+          .enum(["here", "there", "both"])
+          .optional()
+          .meta({ description: "Where overrides of the other one could not be saved, and so do not hold." }),
         clockDifferenceMs: z.number().optional().meta({
           description: "By how much its clock is ahead of this server's, milliseconds; negative: behind.",
         }),

@@ -158,10 +158,17 @@ const CLOCK_DIFFERENCE_MS = 5_000;
 /** What is wrong with siblings, a line each. */
 function siblingLines({ siblings, nowMs }: Status): string[] {
   const lines = siblings?.cutOff === true ? ["! a sibling reaches targets that this server does not reach"] : [];
-  for (const { name, condition, sinceMs, trouble, clockDifferenceMs = 0, zonesDiffer = [] } of siblings?.peers ?? []) {
+  for (const peer of siblings?.peers ?? []) {
+    const { name, condition, sinceMs, trouble, clockDifferenceMs = 0, zonesDiffer = [], overridesNotKept } = peer;
     const why = trouble === undefined ? "" : `; connecting to it: ${plain(trouble)}`;
     if (condition !== "fresh") lines.push(`! sibling ${name} is ${condition} for ${formatAge(nowMs - sinceMs)}${why}`);
     else if (why !== "") lines.push(`! sibling ${name} is heard, but does not hear this server${why}`);
+    if (overridesNotKept === "here" || overridesNotKept === "both") {
+      lines.push(`! overrides of sibling ${name} cannot be saved here, so that they do not hold`);
+    }
+    if (overridesNotKept === "there" || overridesNotKept === "both") {
+      lines.push(`! sibling ${name} cannot save overrides of this server, so that they do not hold there`);
+    }
     if (zonesDiffer.length > 0) lines.push(`! sibling ${name} has another configuration of ${zonesDiffer.join(", ")}`);
     if (Math.abs(clockDifferenceMs) > CLOCK_DIFFERENCE_MS) {
       lines.push(`! sibling ${name} has a clock that differs by ${formatAge(Math.abs(clockDifferenceMs))}`);

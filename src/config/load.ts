@@ -17,7 +17,7 @@ import { formatPath, quote } from "./quote.js";
 import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
 import { logOptions, type MainInput, mainOptions, mainSchema } from "./schema.js";
 import { zoneSchema } from "./schema-zone.js";
-import { buildSiblings } from "./siblings.js";
+import { buildSiblings, checkPlaces } from "./siblings.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, type Source } from "./source.js";
 import { buildTransfer } from "./transfer.js";
 import { type Valid, validate } from "./validate.js";
@@ -83,6 +83,7 @@ function load(file: string, report: Report): Config | undefined {
   const admin = buildAdmin(source, main.value.admin, report);
   const transfer = buildTransfer(source, main.value.transfer, report);
   const siblings = buildSiblings(source, main.value.siblings, report);
+  checkPlaces(source, siblings?.listen, { listen, http: admin.http }, report);
   const defaults: ZoneDefaults = {
     keys: new Set(transfer.keys.map(({ name }) => name)),
     ttl: main.value.defaults?.ttl,

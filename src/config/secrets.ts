@@ -6,6 +6,9 @@ const MAX_FILE_OCTETS = 4_096;
 /** One in use and one that is on its way in or out (RFC 9018 §5). */
 const MAX_SECRETS = 2;
 
+/** Least number of different octets in a secret of 32. Of random ones, fewer than one in 10^27 have less. */
+const MIN_DIFFERENT = 8;
+
 /** The secrets of a file, or why it cannot be used; what it holds is in no message. */
 export type Secrets = { readonly secrets: readonly Uint8Array[] } | { readonly why: string };
 
@@ -22,7 +25,10 @@ export function readCookieSecrets(file: string): Secrets {
  * begins with the first.
  */
 export function readSiblingSecrets(file: string): Secrets {
-  return readSecrets(file, 64);
+  const read = readSecrets(file, 64);
+  if ("why" in read) return read;
+  const weak = read.secrets.findIndex((secret) => new Set(secret).size < MIN_DIFFERENT);
+  return weak < 0 ? read : { why: `its secret ${weak + 1} repeats a few octets, so that it can be guessed` };
 }
 
 function readSecrets(file: string, digits: number): Secrets {

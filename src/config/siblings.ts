@@ -52,7 +52,7 @@ function checkSecret(source: Source, file: string, report: Report): void {
 }
 
 function checkListen(source: Source, { address, port }: SocketAddress, report: Report): void {
-  if (address !== "0.0.0.0" && address !== "::") return;
+  if (!isWildcard({ address, port })) return;
   report(
     problemAt(source, ["siblings", "listen"], {
       message: `siblings.listen is ${quote(formatAddress({ address, port }))}, so that everybody who reaches this machine can connect.`,
@@ -61,6 +61,67 @@ function checkListen(source: Source, { address, port }: SocketAddress, report: R
       severity: "warning",
     }),
   );
+}
+
+/** Names differ by more than the case of their letters. */
+function checkNames(source: Source, written: readonly string[], report: Report): void {
+  const seen = new Map<string, string>();
+  for (const name of written) {
+    const before = seen.get(name.toLowerCase());
+    seen.set(name.toLowerCase(), name);
+    if (before === undefined) continue;
+    report(
+      problemAtKey(source, ["siblings", "peers", name], {
+        message: `siblings.peers names ${quote(name)} and ${quote(before)}, which is one name.`,
+        remedy: "Keep one of them: capitals and small letters are the same.",
+        code: "CONFIG_SIBLING_PEERS",
+      }),
+    );
+  }
+}
+
+/** @param seen places of the peers before. @returns why nobody can connect there; undefined if one can */
+function whyNoPlace(at: SocketAddress, listen: SocketAddress, seen: ReadonlySet<string>): string | undefined {
+  if (at.port === 0 && listen.port !== 0) return "which has no port to connect to";
+  if (isWildcard(at)) return "which is the address of no server";
+  return seen.has(formatAddress(at)) ? "where another peer is already" : undefined;
+}
+
+function isWildcard({ address }: SocketAddress): boolean {
+  return address === "0.0.0.0" || address === "::";
+}
+
+/** What listens on TCP beside the siblings' listener. */
+export interface OtherListeners {
+  /** DNS. */
+  readonly listen: readonly SocketAddress[];
+  /** The admin service. */
+  readonly http?: SocketAddress | undefined;
+}
+
+/** Two services cannot listen on one address and port. */
+export function checkPlaces(
+  source: Source,
+  own: SocketAddress | undefined,
+  { listen, http }: OtherListeners,
+  report: Report,
+): void {
+  if (own === undefined) return;
+  const others = [
+    ...listen.map((at) => ["listen", at] as const),
+    ...(http === undefined ? [] : [["admin.http", http] as const]),
+  ];
+  for (const [option, at] of others) {
+    if (at.port !== own.port || at.port === 0) continue;
+    if (at.address !== own.address && !isWildcard(at) && !isWildcard(own)) continue;
+    report(
+      problemAt(source, ["siblings", "listen"], {
+        message: `siblings.listen is ${quote(formatAddress(own))}, and ${option} is ${quote(formatAddress(at))}: one port cannot serve both.`,
+        remedy: 'Use another port for siblings, such as "9854".',
+        code: "CONFIG_SIBLING_LISTEN_TAKEN",
+      }),
+    );
+  }
 }
 
 function buildPeers(
@@ -78,6 +139,7 @@ function buildPeers(
       }),
     );
   }
+  checkNames(source, Object.keys(peers), report);
   const own = new Set(Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)));
   const seen = new Set<string>();
   return entries.flatMap(([written, at]): SiblingConfig[] => {
@@ -89,8 +151,8 @@ function buildPeers(
       return [];
     }
     const place = formatAddress(at);
-    if (seen.has(place) || (at.port === 0 && listen.port !== 0)) {
-      const why = at.port === 0 ? "which has no port to connect to" : "where another peer is already";
+    const why = whyNoPlace(at, listen, seen);
+    if (why !== undefined) {
       report(
         problemAt(source, where, {
           message: `siblings.peers.${written} is ${quote(place)}, ${why}.`,

@@ -1,4 +1,5 @@
 import type { EventLog } from "../admin/event-ring.js";
+import { messageOf } from "../lib/errors.js";
 import { isAnswerable } from "./endpoints.js";
 import type { Subscriber } from "./events.js";
 import { overrideView } from "./status-view.js";
@@ -51,6 +52,9 @@ export function adminEvents(log: EventLog): Subscriber {
     "source-recovered": ({ fqdn, source }) => log.publish({ type: "source", endpoint: fqdn, source }),
     "isolation-changed": ({ isolated }) => log.publish({ type: "isolation", isolated }),
     "sibling-changed": ({ sibling, condition }) => log.publish({ type: "sibling", sibling, condition }),
+    "sibling-overrides-not-kept": ({ sibling, error }) =>
+      log.publish({ type: "sibling-overrides", sibling, kept: false, problem: messageOf(error) }),
+    "sibling-overrides-kept": ({ sibling }) => log.publish({ type: "sibling-overrides", sibling, kept: true }),
     reloaded: () => log.publish({ type: "reload", ok: true }),
     "reload-refused": () => log.publish({ type: "reload", ok: false }),
     ready: () => log.publish({ type: "ready" }),

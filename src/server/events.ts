@@ -65,6 +65,10 @@ export type ServerEvent =
       readonly condition: PeerCondition;
       readonly before: PeerCondition;
     }
+  /** Overrides that a sibling told of could not be saved, and so do not hold here. */
+  | { readonly type: "sibling-overrides-not-kept"; readonly sibling: string; readonly error: unknown }
+  /** They can be saved again. */
+  | { readonly type: "sibling-overrides-kept"; readonly sibling: string }
   /** Every certificate that was presented is not valid yet, so that this machine's clock is suspect; or that is over. */
   | { readonly type: "clock-suspected"; readonly isSuspected: boolean }
   /** The process did not run for so many milliseconds. */

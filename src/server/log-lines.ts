@@ -31,6 +31,9 @@ export function eventLogging(log: Logger): Subscriber {
     "suppression-changed": ({ change, endpoint }) => logSuppression(log, endpoint, change),
     "isolation-changed": ({ isolated }) => logIsolation(log, isolated),
     "sibling-changed": ({ sibling, condition, before }) => logSibling(log, sibling, condition, before),
+    "sibling-overrides-not-kept": ({ sibling, error }) =>
+      log.error({ sibling, error: messageOf(error) }, "sibling's overrides not kept"),
+    "sibling-overrides-kept": ({ sibling }) => log.info({ sibling }, "sibling's overrides kept again"),
     stalled: ({ lengthMs }) => {
       if (lengthMs >= LOUD_STALL_MS) log.warn({ stalledMs: Math.round(lengthMs) }, "process stalled");
     },

@@ -64,12 +64,20 @@ export function siblingHost(parts: SiblingHostParts): SiblingHost {
       for (const record of news) reservations.release(record);
       parts.sharing().passOn(news, peer);
     },
+    onKept: (sibling, error) =>
+      events.publish(
+        error === undefined
+          ? { type: "sibling-overrides-kept", sibling }
+          : { type: "sibling-overrides-not-kept", sibling, error },
+      ),
     judge(_peer, ask) {
       const looked = isShared() ? parts.look(ask.endpoint) : undefined;
       if (looked === undefined) return undefined;
       const decision = decideOverride(ask, reservations.applied(looked, ask.target));
-      // A target that is not configured here is none of our business.
-      if ("refusal" in decision && decision.refusal.code !== "NO_SUCH_TARGET") return { ...decision.refusal };
+      if ("refusal" in decision) {
+        // A target that is not configured here is none of our business.
+        return decision.refusal.code === "NO_SUCH_TARGET" ? undefined : { ...decision.refusal };
+      }
       reservations.keep(ask);
       return undefined;
     },

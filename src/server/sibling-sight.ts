@@ -37,8 +37,8 @@ export class SiblingSightOf {
   readonly #parts: SiblingSightParts;
   #siblings: { fresh(): readonly Peer[] } | undefined;
   #state: CutOffState = NOT_CUT_OFF;
-  /** Monotonic moment at which an address was found down, by endpoint and address. */
-  readonly #downSince = new Map<string, number>();
+  /** Monotonic moment at which an address was found down, by endpoint and by address. */
+  readonly #downSince = new Map<string, ReadonlyMap<string, number>>();
   /** Endpoints that name an address only since a sibling sees it up. */
   readonly #vouching = new Set<string>();
   #timer: Timer | undefined;
@@ -80,7 +80,7 @@ export class SiblingSightOf {
     const { fqdn } = health;
     const vouched = vouchedAddresses(health, policy, {
       sees: (address) => seenBy(fresh, fqdn, address),
-      downForMs: (address) => nowMs - (this.#downSince.get(`${fqdn} ${address}`) ?? nowMs),
+      downForMs: (address) => nowMs - (this.#downSince.get(fqdn)?.get(address) ?? nowMs),
       holdAtMostMs: config.holdAtMostMs,
       isCutOff: this.#state.isCutOff,
       isStarting: !this.#parts.isStarted(),
@@ -105,6 +105,7 @@ export class SiblingSightOf {
         if (this.#siblings !== undefined && (this.#state.isCutOff || result.class !== "ok")) this.#plan();
       },
       ready: () => this.viewsChanged("all"),
+      "zones-replaced": () => this.#forget(),
     };
   }
 
@@ -154,13 +155,17 @@ export class SiblingSightOf {
 
   #noteDown({ fqdn, targets }: EndpointHealth): void {
     const nowMs = this.#parts.clock.monotonicMs();
-    for (const { addresses } of targets) {
-      for (const { address, health } of addresses) {
-        const key = `${fqdn} ${address}`;
-        if (health !== "down") this.#downSince.delete(key);
-        else if (!this.#downSince.has(key)) this.#downSince.set(key, nowMs);
-      }
-    }
+    const before = this.#downSince.get(fqdn);
+    const down = targets.flatMap(({ addresses }) => addresses.filter(({ health }) => health === "down"));
+    if (down.length === 0) this.#downSince.delete(fqdn);
+    else this.#downSince.set(fqdn, new Map(down.map(({ address }) => [address, before?.get(address) ?? nowMs])));
+  }
+
+  /** Endpoints that are not served any more. */
+  #forget(): void {
+    const { endpoints } = this.#parts.snapshot();
+    for (const fqdn of this.#downSince.keys()) if (!endpoints.has(fqdn)) this.#downSince.delete(fqdn);
+    for (const fqdn of this.#vouching) if (!endpoints.has(fqdn)) this.#vouching.delete(fqdn);
   }
 }
 

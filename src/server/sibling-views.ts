@@ -58,6 +58,7 @@ export class SiblingViews {
       condition,
       sinceMs,
       ...(trouble === undefined ? {} : { trouble }),
+      ...notKept(peer),
     };
     if (heard?.beat === undefined) return shown;
     return {
@@ -89,6 +90,14 @@ export class SiblingViews {
     }
     return found;
   }
+}
+
+/** Where overrides of the other one could not be saved. */
+function notKept({ isNotKept = false, keepsNothing = false }: Peer): {
+  readonly overridesNotKept?: "here" | "there" | "both";
+} {
+  if (!isNotKept && !keepsNothing) return {};
+  return { overridesNotKept: isNotKept && keepsNothing ? "both" : isNotKept ? "here" : "there" };
 }
 
 /** What operators see of siblings and of isolation, with or without siblings. */

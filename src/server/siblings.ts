@@ -135,6 +135,8 @@ export class SiblingParts {
         this.#seen.clear();
         siblings.servedChanged();
       },
+      // Those that are gone are not looked for: to say the same again costs little.
+      "targets-changed": () => this.#seen.clear(),
       "isolation-changed": () => {
         silence();
         siblings.selfChanged();

@@ -25,8 +25,10 @@ export interface SiblingHost {
   /** A sibling became fresh or is so no more, or what it sees has changed. */
   onViews(fqdns: readonly string[] | "all"): void;
   onCondition(peer: string, condition: PeerCondition, before: PeerCondition): void;
-  /** Resolves when the entries are kept. @param aheadMs how far the sibling's wall clock is ahead of ours */
+  /** Resolves when the entries are kept; rejects if they cannot be. @param aheadMs how far the sibling's wall clock is ahead of ours */
   take(peer: string, entries: readonly SharedOverride[], aheadMs: number): Promise<void>;
+  /** What a sibling says of overrides cannot be kept, or, without `error`, can be again: told when that changes. */
+  onKept(peer: string, error?: unknown): void;
   /** May this target be taken out? @returns undefined if it may: its place is then kept free for a moment */
   judge(peer: string, ask: Ask): Reply["refusal"];
   release(peer: string, name: { readonly endpoint: string; readonly target: string }): void;
@@ -44,4 +46,8 @@ export interface Peer {
   sinceMs: number;
   /** Why this server cannot speak to it; absent while it can. */
   trouble?: string;
+  /** Whether it could not keep the overrides that it was told last. */
+  keepsNothing?: boolean;
+  /** Whether the overrides that it told last could not be kept here. */
+  isNotKept?: boolean;
 }

@@ -67,12 +67,23 @@ export class Listener {
   readonly #strangers: Budget;
   /** Notes that the connection from an address and port has named itself. */
   readonly #named = new Map<string, () => void>();
+  /** Names of the keys by which connections were opened. */
+  readonly #identities = new WeakMap<TLSSocket, string>();
+  /** Connections whose handshake is done. */
+  readonly #opened = new Set<TLSSocket>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#strangers = new Budget(STRANGERS, options.clock.monotonicMs());
-    this.#tls = createTlsServer({ ...serverSettings(options.keys), handshakeTimeout: OPEN_WITHIN_MS });
-    this.#tls.on("secureConnection", (socket) => this.#hear(socket));
+    this.#tls = createTlsServer({
+      ...serverSettings(options.keys, (socket, identity) => this.#identities.set(socket, identity)),
+      handshakeTimeout: OPEN_WITHIN_MS,
+    });
+    this.#tls.on("secureConnection", (socket) => {
+      // A session that is resumed names no key: whoever holds its ticket may not have the secret any more.
+      if (this.#isKnown(socket)) this.#hear(socket);
+      else socket.destroy();
+    });
     this.#tls.on("tlsClientError", (_error, socket) => socket.destroy());
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
@@ -89,6 +100,16 @@ export class Listener {
         });
       });
     });
+  }
+
+  /** Other keys are accepted: closes what was opened with one that is not any more. */
+  keysChanged(): void {
+    for (const socket of [...this.#opened]) if (!this.#isKnown(socket)) socket.destroy();
+  }
+
+  #isKnown(socket: TLSSocket): boolean {
+    const identity = this.#identities.get(socket);
+    return this.#options.keys().some((key) => key.identity === identity);
   }
 
   async stop(): Promise<void> {
@@ -152,8 +173,12 @@ export class Listener {
       if (sibling !== undefined) named?.();
       return sibling !== undefined;
     };
+    this.#opened.add(socket);
     socket.on("error", () => {});
-    socket.on("close", () => sibling?.closed());
+    socket.on("close", () => {
+      this.#opened.delete(socket);
+      sibling?.closed();
+    });
     socket.on("data", (chunk: Buffer) => {
       const read = reader.read(chunk);
       if (read === "too-long" || !read.every(take)) {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ConnectionOptions, TlsOptions } from "node:tls";
+import type { ConnectionOptions, TLSSocket, TlsOptions } from "node:tls";
 
 /** A secret and the name under which it goes over the wire. */
 export interface PreSharedKey {
@@ -34,10 +34,19 @@ export function clientSettings({ identity, secret }: PreSharedKey): ConnectionOp
  * Settings of the side that listens. It has no certificate, so that without the secret no handshake succeeds.
  *
  * @param keys those that are accepted now
+ * @param onKey a connection names one of them; whether it has the secret is known once its handshake is done
  */
-export function serverSettings(keys: () => readonly PreSharedKey[]): TlsOptions {
+export function serverSettings(
+  keys: () => readonly PreSharedKey[],
+  onKey: (socket: TLSSocket, identity: string) => void,
+): TlsOptions {
   return {
     ...TLS13,
-    pskCallback: (_socket, identity) => keys().find((key) => key.identity === identity)?.secret ?? null,
+    pskCallback(socket, identity) {
+      const key = keys().find((one) => one.identity === identity);
+      if (key === undefined) return null;
+      onKey(socket, identity);
+      return key.secret;
+    },
   };
 }

@@ -2,19 +2,11 @@ import type { Clock, Timer } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { Peer, SiblingHost, SiblingSettings } from "./host.js";
 import { type Hearer, type HearerOf, type Hearing, Listener } from "./listener.js";
-import {
-  type Ask,
-  type Beat,
-  PROTOCOL,
-  pack,
-  type Reply,
-  type SharedOverride,
-  type SiblingEndpoint,
-  type Spoken,
-} from "./messages.js";
+import { type Ask, type Beat, PROTOCOL, pack, type Reply, type SharedOverride, type Spoken } from "./messages.js";
 import { changedAddresses, conditionOf, type Heard, newHeard, noteBeat } from "./peer-state.js";
 import { type PreSharedKey, preSharedKey } from "./pre-shared-key.js";
 import { Speaker } from "./speaker.js";
+import { notToldYet, told } from "./told.js";
 
 /** Time between two beats, milliseconds. */
 const BEAT_MS = 500;
@@ -34,6 +26,8 @@ interface Link extends Peer {
   wasHeard: boolean;
   isOneself: boolean;
   differentBeats: number;
+  /** What it was told last of each endpoint on its present connection, as JSON. */
+  readonly told: Map<string, string>;
 }
 
 export interface SiblingsOptions {
@@ -54,8 +48,6 @@ export class Siblings implements Hearer {
   #timers: Timer[] = [];
   #seq = 0;
   #isStopped = false;
-  /** Endpoints that were told last, as JSON. */
-  readonly #told = new Map<string, string>();
   readonly #changed = new Set<string>();
   #flush: Timer | undefined;
 
@@ -87,6 +79,8 @@ export class Siblings implements Hearer {
   /** Other peers and secrets from now on; name and place stay. */
   configure({ peers, secrets }: Pick<SiblingSettings, "peers" | "secrets">): void {
     this.#keys = secrets.map(preSharedKey);
+    this.#listener.keysChanged();
+    for (const { speaker } of this.#links.values()) speaker.keysChanged();
     const stay = new Map(peers.map((peer) => [peer.name, peer]));
     for (const link of [...this.#links.values()]) {
       const peer = stay.get(link.name);
@@ -135,7 +129,7 @@ export class Siblings implements Hearer {
   /** Other endpoints are served: what was said of them before was not kept. */
   servedChanged(): void {
     for (const { hearing } of this.#links.values()) hearing?.reply({ t: "want", what: "endpoints" });
-    for (const fqdn of this.#told.keys()) this.changed(fqdn);
+    for (const link of this.#links.values()) for (const fqdn of link.told.keys()) this.changed(fqdn);
     for (const { endpoint } of this.#options.host.endpoints()) this.changed(endpoint);
     this.zonesChanged();
   }
@@ -230,6 +224,7 @@ export class Siblings implements Hearer {
       wasHeard: false,
       isOneself: false,
       differentBeats: 0,
+      told: new Map(),
     };
     return link;
   }
@@ -255,29 +250,24 @@ export class Siblings implements Hearer {
 
   #tellEndpoints(link: Link): void {
     const all = [...this.#options.host.endpoints()];
-    for (const endpoint of all) this.#told.set(endpoint.endpoint, JSON.stringify(endpoint));
+    link.told.clear();
+    notToldYet(
+      link.told,
+      all.map((endpoint) => told(endpoint.endpoint, endpoint)),
+    );
     for (const endpoints of pack(all)) link.speaker.say({ t: "endpoints", endpoints, gone: [] });
   }
 
   #tellChanged(): void {
     this.#flush = undefined;
-    const endpoints: SiblingEndpoint[] = [];
-    const gone: string[] = [];
-    for (const fqdn of this.#changed) {
-      const endpoint = this.#options.host.endpoint(fqdn);
-      const text = endpoint && JSON.stringify(endpoint);
-      if (text === this.#told.get(fqdn)) continue;
-      if (endpoint === undefined || text === undefined) {
-        this.#told.delete(fqdn);
-        gone.push(fqdn);
-      } else {
-        this.#told.set(fqdn, text);
-        endpoints.push(endpoint);
-      }
-    }
+    const changed = [...this.#changed].map((fqdn) => told(fqdn, this.#options.host.endpoint(fqdn)));
     this.#changed.clear();
-    for (const part of pack(gone)) this.#say({ t: "endpoints", endpoints: [], gone: part });
-    for (const part of pack(endpoints)) this.#say({ t: "endpoints", endpoints: part, gone: [] });
+    for (const { speaker, told: known } of this.#links.values()) {
+      if (!speaker.isOpen) continue;
+      const { endpoints, gone } = notToldYet(known, changed);
+      for (const part of pack(gone)) speaker.say({ t: "endpoints", endpoints: [], gone: part });
+      for (const part of pack(endpoints)) speaker.say({ t: "endpoints", endpoints: part, gone: [] });
+    }
   }
 
   /** Tells one sibling of overrides. @returns whether it has kept them */
@@ -286,6 +276,8 @@ export class Siblings implements Hearer {
     const replies = await Promise.all(
       pack(entries).map((part) => link.speaker.ask({ t: "overrides", wallMs, entries: part }, ASK_WITHIN_MS)),
     );
+    if (replies.some((reply) => reply?.refusal !== undefined)) link.keepsNothing = true;
+    else if (!replies.includes(undefined)) delete link.keepsNothing;
     return replies.every((reply) => reply !== undefined && reply.refusal === undefined);
   }
 
@@ -335,8 +327,8 @@ export class Siblings implements Hearer {
       case "overrides":
         host
           .take(link.name, message.entries, message.wallMs - clock.wallMs())
-          .then(() => link.hearing?.reply({ t: "reply", id: message.id }))
-          .catch(() => link.hearing?.reply({ t: "reply", id: message.id, refusal: NOT_KEPT }));
+          .then(() => this.#kept(link, message.id))
+          .catch((error: unknown) => this.#kept(link, message.id, error));
         break;
       case "ask": {
         const { t: _, id, ...ask } = message;
@@ -382,6 +374,16 @@ export class Siblings implements Hearer {
       if (addresses.length > 0) host.onHint(link.name, endpoint.endpoint, addresses);
     }
     if (link.condition === "fresh" && fqdns.length > 0) host.onViews(fqdns);
+  }
+
+  /** Tells the sibling what became of its overrides, and the host when that is not what it was before. */
+  #kept(link: Link, id: number, error?: unknown): void {
+    const { host } = this.#options;
+    const isNotKept = error !== undefined;
+    link.hearing?.reply({ t: "reply", id, ...(isNotKept && { refusal: NOT_KEPT }) });
+    if (isNotKept === (link.isNotKept ?? false)) return;
+    link.isNotKept = isNotKept;
+    host.onKept(link.name, error);
   }
 
   #every(periodMs: number, task: () => void): void {

@@ -53,6 +53,8 @@ export class Speaker {
   #pauseMs = MIN_PAUSE_MS;
   /** Which key is tried. */
   #keyIndex = 0;
+  /** Name of the key of the present connection. */
+  #identity = "";
   #lastId = 0;
   readonly #waiting = new Map<number, Waiting>();
   /** Monotonic moment since which something waits to be taken. */
@@ -70,6 +72,15 @@ export class Speaker {
   start(): void {
     if (this.#isStopped || this.#socket !== undefined) return;
     this.#connect();
+  }
+
+  /** Other keys hold: ends a connection with one that does not any more, and tries the first one soon. */
+  keysChanged(): void {
+    if (this.#options.keys().some(({ identity }) => identity === this.#identity)) return;
+    this.#keyIndex = 0;
+    this.#pauseMs = MIN_PAUSE_MS;
+    if (this.#socket !== undefined) this.#end("its secret holds no more");
+    else if (this.#timer !== undefined) this.#again("its secret holds no more");
   }
 
   stop(): void {
@@ -128,6 +139,7 @@ export class Speaker {
       this.#again("there is no secret");
       return;
     }
+    this.#identity = key.identity;
     const socket = connect({ host: peer.address, port: peer.port, ...clientSettings(key) });
     this.#socket = socket;
     let isConnected = false;

@@ -46,6 +46,9 @@ describe("siblings", () => {
       RIGHT.replace('ns2: "198.51.100.53:9854"', 'ns2: "198.51.100.53:9854", ns3: "198.51.100.53:9854"'),
       "CONFIG_SIBLING_PEERS",
     ],
+    [RIGHT.replace("{ ns2", '{ NS2: "203.0.113.1:9854", ns2'), "CONFIG_SIBLING_PEERS"],
+    [RIGHT.replace("198.51.100.53", "0.0.0.0"), "CONFIG_SIBLING_PEERS"],
+    [RIGHT.replace("198.51.100.53", "[::]"), "CONFIG_SIBLING_PEERS"],
     [`${RIGHT}, holdAtMost: 1h`, "CONFIG_RANGE"],
     [`${RIGHT}, whenIsolated: quiet`, "CONFIG_CHOICE"],
   ])("%s is an error: %s", (options, code) => {
@@ -55,6 +58,8 @@ describe("siblings", () => {
   test.each([
     ["", "it holds no secret"],
     ["abc\n", "its secret 1 is not 64 hexadecimal digits"],
+    ["0".repeat(64), "its secret 1 repeats a few octets"],
+    [`${SECRET}\n${"ab12".repeat(16)}\n`, "its secret 2 repeats a few octets"],
     [`${SECRET}\n${SECRET}\n${SECRET}\n`, "it holds 3 secrets, more than 2"],
   ])("the secret file %j cannot be used: %s", (content, why) => {
     const [problem] = loadWrong(files(RIGHT, content));
@@ -63,7 +68,7 @@ describe("siblings", () => {
   });
 
   test("two secrets are read in their order", () => {
-    const other = "f".repeat(64);
+    const other = "fedcba9876543210".repeat(4);
     const folder = folderWith(files(RIGHT, `# new\n${other}\n${SECRET}\n`));
     const read = readSiblingSecrets(join(folder, "siblings.key"));
     if ("why" in read) throw new Error(read.why);
@@ -79,6 +84,18 @@ describe("siblings", () => {
   test("warns of a listener that everybody reaches", () => {
     const { warnings } = loadRight(files(RIGHT.replace("192.0.2.53", "0.0.0.0")));
     expect(warnings).toMatchObject([{ code: "CONFIG_SIBLING_LISTEN_EVERYWHERE" }]);
+  });
+
+  test.each([
+    ['listen: "192.0.2.53:9854"\n', "listen"],
+    ['listen: "0.0.0.0:9854"\n', "listen"],
+    ['admin: { http: "192.0.2.53:9854" }\n', "admin.http"],
+  ])("another service where siblings connect is an error: %j", (line, option) => {
+    const { "livezone.yaml": main, ...others } = files(RIGHT);
+    const problems = loadWrong({ ...others, "livezone.yaml": `${line}${main}` });
+    expect(problems).toMatchObject([
+      { code: "CONFIG_SIBLING_LISTEN_TAKEN", message: expect.stringContaining(`and ${option} is`) },
+    ]);
   });
 
   test("warns of a peer that is this server, by name or by address, and leaves it out", () => {

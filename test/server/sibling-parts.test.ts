@@ -81,6 +81,16 @@ describe("the digest of a zone", () => {
     expect(digestOf(`# a comment\n${ZONE}`)).toBe(digestOf(ZONE));
   });
 
+  test("leaves out what belongs to one server: its serials, and where its files are", () => {
+    const of = (serial: string, kubeconfig: string, file: string) =>
+      digestOf(
+        `${ZONE.replace("endpoints:", `soa: { serialModulo: ${serial} }\nendpoints:`)}    discover: [{ type: kubernetes, kubeconfig: ${kubeconfig} }, { type: file, path: ${file} }]\n`,
+      );
+    expect(of("0/2", "a.conf", "a/t.json")).toBe(of("1/2", "b.conf", "b/u.json"));
+    const probed = (path: string) => digestOf(`${ZONE}    probe: { type: http, path: ${path} }\n`);
+    expect(probed("/readyz")).not.toBe(probed("/livez"));
+  });
+
   test("is another one for another meaning", () => {
     expect(digestOf(ZONE.replace("192.0.2.12", "192.0.2.13"))).not.toBe(digestOf(ZONE));
     expect(digestOf(ZONE.replace("cp2", "cp3"))).not.toBe(digestOf(ZONE));

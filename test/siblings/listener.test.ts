@@ -83,6 +83,22 @@ describe("a listener for siblings", () => {
     expect(ns1.siblings.peers()[0]?.condition).toBe("unheard");
   });
 
+  test("lets in nobody by the ticket of a session before: it tells nothing of the secret", async () => {
+    const ns1 = await listening();
+    const first = await speak(ns1, HELLO);
+    const [session] = (await once(first, "session")) as [Buffer];
+    first.destroy();
+    const { pskCallback: _, ...settings } = clientSettings(preSharedKey(KEY));
+    const again = connect({ host: "127.0.0.1", port: ns1.port, session, ...settings });
+    afterThisTest(() => void again.destroy());
+    const got: Buffer[] = [];
+    again.on("error", () => {});
+    again.on("data", (chunk: Buffer) => got.push(chunk));
+    again.write(`${JSON.stringify(HELLO)}\n`);
+    await isEnded(again);
+    expect(Buffer.concat(got).toString()).toBe("");
+  });
+
   test("closes connections of strangers that come too fast, and still hears a sibling", async () => {
     const ns1 = await listening();
     // From an address that no sibling has.

@@ -98,6 +98,47 @@ describe("two servers with the same secret", () => {
     expect(ns2.taken.slice(0, 2)).toEqual([DRAIN, DRAIN]);
   });
 
+  test("each is told what it was not told yet, whoever connected meanwhile", async () => {
+    let seen: typeof UP | typeof DOUBT = UP;
+    const servers = await testSiblings([[A], [A], [A]], (index) =>
+      index === 0 ? { endpoint: (fqdn) => (fqdn === UP.endpoint ? seen : undefined), endpoints: () => [seen] } : {},
+    );
+    const [ns1, ns2, ns3] = servers as [TestSibling, TestSibling, TestSibling];
+    await ns1.start();
+    await ns2.start();
+    await waitUntil(() => ns2.siblings.peers()[0]?.heard?.endpoints.size === 1);
+    // The third one is told of the change as it connects, before the change is said to all.
+    seen = DOUBT;
+    await ns3.start();
+    await waitUntil(() => ns3.siblings.peers()[0]?.heard?.endpoints.size === 1);
+    ns1.siblings.changed(UP.endpoint);
+    await waitUntil(() => ns2.siblings.peers()[0]?.heard?.endpoints.get(UP.endpoint)?.up.length === 0);
+  });
+
+  test("overrides that cannot be kept are told of once on both sides, and once when they can be", async () => {
+    let isFull = true;
+    const servers = await started([[A], [A]], (index) =>
+      index === 1
+        ? {
+            async take() {
+              if (isFull) throw new Error("no space");
+            },
+          }
+        : {},
+    );
+    await allHeard(servers);
+    const [ns1, ns2] = servers;
+    expect(await ns1.siblings.spread([DRAIN])).toEqual(new Set());
+    expect(await ns1.siblings.spread([DRAIN])).toEqual(new Set());
+    expect(ns1.siblings.peers()[0]?.keepsNothing).toBe(true);
+    expect(ns2.siblings.peers()[0]?.isNotKept).toBe(true);
+    isFull = false;
+    expect(await ns1.siblings.spread([DRAIN])).toEqual(new Set(["ns2"]));
+    expect(ns1.siblings.peers()[0]?.keepsNothing).toBeUndefined();
+    expect(ns2.siblings.peers()[0]?.isNotKept).toBe(false);
+    expect(ns2.kept).toEqual([false, true]);
+  });
+
   test("a server that is cut off does not count", async () => {
     const servers = await started([[A], [A]], (index) => ({
       self: () => ({ isolated: index === 0, late: false, starting: false, sight: "network", overrides: "" }),
@@ -117,6 +158,31 @@ describe("secrets", () => {
 
   test("the one that a server tries first may be unknown to the other: it tries its second", async () => {
     const servers = await started([[B, A], [A]]);
+    await allHeard(servers);
+  });
+
+  test("one that is withdrawn closes what was opened with it", async () => {
+    const servers = await started([[A], [A]]);
+    await allHeard(servers);
+    const [ns1, ns2] = servers;
+    const hears = () => ns1.siblings.peers()[0]?.condition === "fresh";
+    ns1.configure([B]);
+    expect(hears()).toBe(true);
+    await waitUntil(() => !hears() && ns1.siblings.peers()[0]?.trouble === "it has another secret");
+    ns2.configure([B, A]);
+    await allHeard(servers);
+  });
+
+  test("a rollover, by a second one that is accepted meanwhile, closes nothing before the old one goes", async () => {
+    const servers = await started([[A], [A]]);
+    await allHeard(servers);
+    const boots = servers.map(({ conditions }) => conditions.length);
+    for (const server of servers) server.configure([A, B]);
+    for (const server of servers) server.configure([B, A]);
+    await Promise.all(servers.map(({ siblings }) => siblings.spread([DRAIN])));
+    expect(servers.map(({ conditions }) => conditions.length)).toEqual(boots);
+    for (const server of servers) server.configure([B]);
+    await waitUntil(() => servers.every(({ conditions }, index) => conditions.length > (boots[index] ?? 0)));
     await allHeard(servers);
   });
 

@@ -16,10 +16,14 @@ export interface TestSibling {
   readonly taken: SharedOverride[];
   readonly hints: string[];
   readonly conditions: PeerCondition[];
+  /** Whether the overrides of siblings could be kept, each time that this changed. */
+  readonly kept: boolean[];
   readonly asked: Ask[];
   /** Why it refuses what it is asked; undefined = it does not. */
   refusal: { code: string; message: string } | undefined;
   start(): Promise<void>;
+  /** Takes other secrets, as a reload does. */
+  configure(secrets: readonly string[]): void;
 }
 
 /** An endpoint that every test server serves; its address is up, or in doubt. */
@@ -40,6 +44,7 @@ export async function testSiblings(
       taken: [] as SharedOverride[],
       hints: [] as string[],
       conditions: [] as PeerCondition[],
+      kept: [] as boolean[],
       asked: [] as Ask[],
       refusal: undefined as TestSibling["refusal"],
     };
@@ -55,6 +60,7 @@ export async function testSiblings(
       async take(_peer, entries) {
         test.taken.push(...entries);
       },
+      onKept: (_peer, error) => test.kept.push(error === undefined),
       judge(_peer, ask) {
         test.asked.push(ask);
         return test.refusal;
@@ -63,6 +69,9 @@ export async function testSiblings(
       safe: () => ({ state: "drained", safeInMs: 1_000 }),
       ...change(index),
     };
+    const peers = names.flatMap((name, other) =>
+      other === index ? [] : [{ name, address: "127.0.0.1", port: ports[other] ?? 0 }],
+    );
     const siblings = new Siblings({
       clock: systemClock,
       random: runRandom(index),
@@ -70,10 +79,8 @@ export async function testSiblings(
       settings: {
         name: test.name,
         listen: { address: "127.0.0.1", port: test.port },
-        peers: names.flatMap((name, other) =>
-          other === index ? [] : [{ name, address: "127.0.0.1", port: ports[other] ?? 0 }],
-        ),
-        secrets: own.map((secret) => Uint8Array.from(Buffer.from(secret, "hex"))),
+        peers,
+        secrets: own.map(octetsOf),
       },
       host,
     });
@@ -83,6 +90,11 @@ export async function testSiblings(
       async start() {
         await siblings.start();
       },
+      configure: (secrets: readonly string[]) => siblings.configure({ peers, secrets: secrets.map(octetsOf) }),
     });
   });
+}
+
+function octetsOf(secret: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(secret, "hex"));
 }
