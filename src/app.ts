@@ -98,7 +98,19 @@ export async function startApp(options: AppOptions): Promise<App> {
   const reload = createReload(file, configuration);
   const watch = createConfigWatch(clock, () => void reload());
   const leaving = new Leaving({ clock, log, pool, state });
-  const admin = buildAdminParts({ clock, log, state, pool, served, health, siblings, discovery, leaving, reload });
+  const admin = buildAdminParts({
+    clock,
+    log,
+    state,
+    pool,
+    served,
+    health,
+    siblings,
+    discovery,
+    leaving,
+    reload,
+    ...transferring,
+  });
   const following = { watch, discovery, siblings, serials, ...transferring, ...admin, ...health };
   subscribeParts(events, { pool, tables, policy, served, ...following });
   const savedOverrides = saved.files?.overrides.read;

@@ -33,6 +33,23 @@ export interface SourceRow {
   readonly credentialEndsAtMs?: number;
 }
 
+/** One secondary of one zone as the gauges show it. */
+export interface SecondaryRow {
+  readonly zone: string;
+  /** Its address and port. */
+  readonly secondary: string;
+  /** Whether it is known to have the present serial. */
+  readonly isCurrent: boolean;
+  /** Milliseconds since the first change that it is not known to have. */
+  readonly lagMs: number;
+  /** What it said last. */
+  readonly serial?: number;
+  /** Milliseconds since 1970 each; absent = not yet. */
+  readonly notifiedAtMs?: number;
+  readonly acknowledgedAtMs?: number;
+  readonly transferredAtMs?: number;
+}
+
 /** The picture behind the gauges, read at a scrape. */
 export interface MetricsSource {
   queryTotals(): QueryTotals;
@@ -65,6 +82,8 @@ export interface MetricsSource {
     /** Zones whose configuration differs; absent while it is not heard. */
     readonly zonesDiffer?: number;
   }>;
+  /** Secondaries of each zone; absent = there are none. */
+  secondaries?(): Iterable<SecondaryRow>;
   /** Whether the prober is presumed cut off. */
   isIsolated(): boolean;
 }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { z } from "zod";
 import { RESULT_CLASSES, type ResultClass } from "../health/health.js";
 import type { MetricsSource, TargetLabels } from "./metrics-source.js";
 import {
@@ -7,11 +8,13 @@ import {
   registerEndpointMetrics,
   registerProcessMetrics,
   registerQueryMetrics,
+  registerSecondaryMetrics,
   registerSiblingMetrics,
   registerSourceMetrics,
   registerTargetMetrics,
   TARGET_LABELS,
 } from "./scraped-metrics.js";
+import { transferKind } from "./secondary-schemas.js";
 
 /** HTTP statuses of the admin API. */
 const REPLY_STATUSES = [200, 204, 400, 401, 403, 404, 409, 413, 415, 421, 500, 503] as const;
@@ -26,6 +29,7 @@ export interface Metrics {
   transition(labels: TargetLabels, to: "up" | "down"): void;
   /** The targets are other ones: ends the series of those that have gone, or they would add up over the years. */
   targetsReplaced(): void;
+  transferFinished(kind: z.output<typeof transferKind>, isComplete: boolean): void;
   adminRequest(request: { readonly entry: string; readonly status: number }): void;
   /** Shows the streams of events from now on. */
   watchStreams(streams: { readonly subscribers: number; readonly dropped: number }): void;
@@ -43,8 +47,10 @@ export function createMetrics(
   registerEndpointMetrics(registry, source);
   registerSourceMetrics(registry, source);
   registerSiblingMetrics(registry, source);
+  registerSecondaryMetrics(registry, source);
   registerProcessMetrics(registry, build);
-  const { results, duration, lag, transitions, adminRequests, reloadSuccess, reloadTime } = createCounted(registry);
+  const { results, duration, lag, transitions, transfers, adminRequests, reloadSuccess, reloadTime } =
+    createCounted(registry);
   /** Targets that have series, by their labels. */
   let known: ReadonlyMap<string, TargetLabels> = new Map();
   return {
@@ -67,6 +73,7 @@ export function createMetrics(
         for (const to of TRANSITIONS) transitions.remove({ zone, endpoint, target, address, to });
       }
     },
+    transferFinished: (kind, isComplete) => transfers.inc({ kind, outcome: isComplete ? "complete" : "cut" }),
     adminRequest: ({ entry, status }) => adminRequests.inc({ entry, status: String(status) }),
     watchStreams(streams) {
       readAtScrape(registry, "livezone_event_subscribers", "Readers of the stream of events.", [], () => [
@@ -115,6 +122,12 @@ function createCounted(registry: Registry) {
     labelNames: [...TARGET_LABELS, "to"] as const,
     registers,
   });
+  const transfers = new Counter({
+    name: "livezone_transfers_total",
+    help: "Transfers of zones to secondaries that have ended.",
+    labelNames: ["kind", "outcome"] as const,
+    registers,
+  });
   const adminRequests = new Counter({
     name: "livezone_admin_requests_total",
     help: "Requests to the admin API, by way in and HTTP status.",
@@ -136,5 +149,8 @@ function createCounted(registry: Registry) {
   for (const entry of ["socket", "http"]) {
     for (const status of REPLY_STATUSES) adminRequests.inc({ entry, status: String(status) }, 0);
   }
-  return { results, duration, lag, transitions, adminRequests, reloadSuccess, reloadTime };
+  for (const kind of transferKind.options) {
+    for (const outcome of ["complete", "cut"]) transfers.inc({ kind, outcome }, 0);
+  }
+  return { results, duration, lag, transitions, transfers, adminRequests, reloadSuccess, reloadTime };
 }

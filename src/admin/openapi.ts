@@ -24,6 +24,7 @@ import {
   targetDetailSchema,
   targetSchema,
 } from "./schemas.js";
+import { secondariesSchema } from "./secondary-schemas.js";
 import { REFUSALS } from "./service.js";
 import { siblingDrainSchema, siblingsSchema } from "./sibling-schemas.js";
 
@@ -48,6 +49,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Result: resultSchema,
   ResultStrip: stripSchema,
   Source: sourceSchema,
+  Secondaries: secondariesSchema,
   SiblingDrain: siblingDrainSchema,
   Siblings: siblingsSchema,
   Status: statusSchema,

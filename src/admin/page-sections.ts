@@ -44,5 +44,20 @@ export const PAGE_SECTIONS = `
     return listOf("Drained and forced", items);
   }
 
-  const SECTIONS = [overrideSection, certificateSection];
+  /** Secondaries that do not follow first; the first 50. */
+  function secondarySection(view) {
+    const all = [...(view.secondaries || [])].sort((a, b) => (a.trouble ? 0 : 1) - (b.trouble ? 0 : 1));
+    const at = (moment) => moment === undefined ? "not yet" : ago(moment) + " ago";
+    const items = all.slice(0, 50).map((one) => {
+      const state = one.trouble ? one.trouble + " for " + Math.ceil(one.lagMs / 1000) + " s" : one.serial === undefined ? "not asked yet" : "follows";
+      const took = one.transferred;
+      return one.address + ", " + one.zone + ": " + state + (one.serial === undefined ? "" : ", serial " + one.serial) +
+        "; notified " + at(one.notifiedAtMs) +
+        "; acknowledged " + (one.acknowledged ? at(one.acknowledged.atMs) + " (" + one.acknowledged.rcode + ")" : "not yet") +
+        "; transferred " + (took ? at(took.atMs) + " (" + took.kind.toUpperCase() + (took.complete ? "" : ", cut") + ")" : "not yet");
+    });
+    return listOf("Secondaries", all.length > 50 ? [...items, "and " + (all.length - 50) + " more"] : items);
+  }
+
+  const SECTIONS = [overrideSection, certificateSection, secondarySection];
 `;

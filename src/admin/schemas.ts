@@ -2,6 +2,7 @@ import { z } from "zod";
 import { PROBE_PHASES, RESULT_CLASSES } from "../health/health.js";
 import { MAX_AUTHOR } from "../health/override-records.js";
 import { MAX_REASON } from "../health/overrides.js";
+import { secondariesSchema, secondaryTrouble, transferKind } from "./secondary-schemas.js";
 import { siblingDrainSchema, siblingsSchema } from "./sibling-schemas.js";
 
 /*
@@ -150,6 +151,7 @@ export const statusSchema = z
     }),
     writable: z.boolean().meta({ description: "Whether this way in may change state." }),
     siblings: siblingsSchema.optional(),
+    secondaries: secondariesSchema.optional(),
     lastReload: z.object({ atMs: wallMs("When a configuration was last read"), ok: z.boolean() }),
     needRestart,
     lastEventId: z.string().meta({ description: "Newest event; resume /api/v1/events from here." }),
@@ -353,6 +355,24 @@ export const eventSchema = z
       sibling: z.string(),
       kept: z.boolean().meta({ description: "Whether the overrides that it tells of can be saved here." }),
       problem: z.string().optional().meta({ description: "Why not; absent = they can." }),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("secondary"),
+      zone: z.string(),
+      secondary: z.string().meta({ description: "Its address and port." }),
+      trouble: secondaryTrouble.optional().meta({ description: "Why it has not followed for 5 s; absent = it does." }),
+      serial: z.number().optional().meta({ description: "What it said last." }),
+      lagMs: z.number().meta({ description: "Milliseconds since the first change that it is not known to have." }),
+    }),
+    z.object({
+      ...eventBase,
+      type: z.literal("transfer"),
+      zone: z.string(),
+      secondary: z.string().meta({ description: "Its address." }),
+      kind: transferKind,
+      serial: z.number(),
+      complete: z.boolean().meta({ description: "Whether the secondary took all of it." }),
     }),
     z.object({ ...eventBase, type: z.literal("ready") }),
   ])

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { lostLogLines } from "../lib/logger.js";
 import { rcodeText } from "../wire/constants.js";
-import type { MetricsSource, SourceRow } from "./metrics-source.js";
+import type { MetricsSource, SecondaryRow, SourceRow } from "./metrics-source.js";
 
 /** Labels of every series about a target, and about an endpoint. */
 export const TARGET_LABELS = ["zone", "endpoint", "target", "address"] as const;
@@ -69,6 +69,36 @@ export function registerSiblingMetrics(registry: Registry, source: MetricsSource
     row.clockDifferenceMs === undefined ? undefined : row.clockDifferenceMs / 1_000,
   );
   gauge("livezone_sibling_zones_differ", "Zones whose configuration is another one there.", (row) => row.zonesDiffer);
+}
+
+/** Secondaries of each zone; no series without any. */
+export function registerSecondaryMetrics(registry: Registry, source: MetricsSource): void {
+  const gauge = (name: string, help: string, read: (row: SecondaryRow) => number | undefined): void =>
+    readAtScrape(registry, name, help, ["zone", "secondary"], function* () {
+      for (const row of source.secondaries?.() ?? []) {
+        const value = read(row);
+        if (value !== undefined) yield { labels: { zone: row.zone, secondary: row.secondary }, value };
+      }
+    });
+  const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
+  gauge("livezone_secondary_current", "Whether the secondary is known to have the present serial.", (row) =>
+    Number(row.isCurrent),
+  );
+  gauge(
+    "livezone_secondary_lag_seconds",
+    "Time since the first change that the secondary is not known to have.",
+    (row) => seconds(row.lagMs),
+  );
+  gauge("livezone_secondary_serial", "SOA serial that the secondary told last.", (row) => row.serial);
+  gauge("livezone_secondary_notified_timestamp_seconds", "When the secondary was notified last.", (row) =>
+    seconds(row.notifiedAtMs),
+  );
+  gauge("livezone_secondary_acknowledged_timestamp_seconds", "When the secondary replied to a NOTIFY last.", (row) =>
+    seconds(row.acknowledgedAtMs),
+  );
+  gauge("livezone_secondary_transferred_timestamp_seconds", "When a transfer to the secondary ended last.", (row) =>
+    seconds(row.transferredAtMs),
+  );
 }
 
 /** Queries, replies and sockets. */

@@ -68,7 +68,7 @@ export function addDoctor(program: Command, context: CommandContext): void {
 async function doctor(file: string, name: string | undefined, options: DoctorOptions): Promise<number> {
   const { config } = prepare(file);
   const zones = chooseZones(config.zones, name);
-  const input = doctorInput(zones, options);
+  const input = doctorInput(zones, config.listen, options);
   const isTerminal = process.stdout.isTTY === true;
   if (isTerminal) process.stderr.write("livezone: looking; caches are watched until the TTL has run out\n");
   const report = await examine(input, systemSeams());
@@ -98,7 +98,14 @@ function chooseZones(zones: readonly ZoneConfig[], name: string | undefined): re
   );
 }
 
-function doctorInput(zones: readonly ZoneConfig[], options: DoctorOptions): DoctorInput {
+/** Where a server that listens on all addresses is reached from its own machine. */
+const LOOPBACK_OF: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+function doctorInput(
+  zones: readonly ZoneConfig[],
+  listen: readonly SocketAddress[],
+  options: DoctorOptions,
+): DoctorInput {
   const { resolver = [], parent = [], manifest = [], kubeconfig = [] } = options;
   const resolvConf = readResolvConf(options.resolvConf);
   const own = resolversOf(resolvConf);
@@ -111,6 +118,7 @@ function doctorInput(zones: readonly ZoneConfig[], options: DoctorOptions): Doct
     resolvers: given.length === 0 ? own : [...given, ...wrong],
     machine: { resolvConf, hostsFile: options.hostsFile, isCompared: given.length === 0 },
     parents: parent,
+    primaries: listen.map(({ address, port }) => ({ address: LOOPBACK_OF[address] ?? address, port })),
     port: options.port,
     parentPort: DNS_PORT,
     manifests: manifest,

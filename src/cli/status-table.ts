@@ -1,5 +1,6 @@
 import type { AddressView, EndpointView, OverrideView, Status, TargetDetail, TargetView } from "../admin/schemas.js";
 import { describePending, formatAge, formatTime, type Palette, plain } from "./output.js";
+import { secondaryAlarms, secondaryTable } from "./secondary-table.js";
 
 /** How a table is drawn. */
 export interface TableOptions {
@@ -43,7 +44,9 @@ export function statusTable(status: Status, { palette, width }: TableOptions): s
   }
   const head = [summary(status, endpoints, palette), ...alarms(status, endpoints).map((text) => palette.bad(text))];
   const table = rows.length === 0 ? [] : layOut(rows, palette, width);
-  return [...head, "", ...table, ""].join("\n");
+  const secondaries = secondaryTable(status, palette, width !== undefined);
+  const below = secondaries.length === 0 ? [] : ["", ...secondaries];
+  return [...head, "", ...table, ...below, ""].join("\n");
 }
 
 function addressCells(
@@ -110,7 +113,7 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   if (!status.lastReload.ok) {
     lines.push(`! the reload at ${formatTime(status.lastReload.atMs)} was refused: the configuration before it holds`);
   }
-  lines.push(...siblingLines(status));
+  lines.push(...siblingLines(status), ...secondaryAlarms(status));
   for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
   for (const endpoint of endpoints) lines.push(...discoveryAlarms(endpoint, status.nowMs));
   for (const { endpoint, mode, upTargets, minHealthy, answers, targets: all } of endpoints) {

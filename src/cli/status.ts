@@ -51,7 +51,9 @@ async function fetchStatus(client: AdminClient, endpoint: string | undefined): P
     return endpoints.length === 0 ? [] : [{ ...zone, endpoints }];
   });
   if (zones.length === 0) throw new UserError(`there is no endpoint ${name}`, "NO_SUCH_ENDPOINT");
-  return { ...status, zones };
+  const shown = new Set(zones.map(({ zone }) => zone));
+  const secondaries = status.secondaries?.filter(({ zone }) => shown.has(zone));
+  return { ...status, zones, ...(secondaries && { secondaries }) };
 }
 
 async function show(client: AdminClient, endpoint: string | undefined, options: StatusOptions): Promise<number> {

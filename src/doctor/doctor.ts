@@ -3,6 +3,7 @@ import { collectDelegation, findParents, lookUp } from "./collect-delegation.js"
 import { collectMachine } from "./collect-machine.js";
 import { collectNameservers, type NameserverPlace } from "./collect-nameservers.js";
 import { collectResolver, type ResolvedEndpoint } from "./collect-resolver.js";
+import { collectSecondaries, serialIn } from "./collect-secondaries.js";
 import { collectTargets } from "./collect-targets.js";
 import { type DialOrder, dialOrders } from "./dial-order.js";
 import { examineFiles } from "./examine-files.js";
@@ -13,6 +14,7 @@ import type {
   MachineFacts,
   NameserverFacts,
   ResolverFacts,
+  SecondaryFacts,
   TargetFacts,
 } from "./facts.js";
 import { type Finding, SEVERITIES } from "./finding.js";
@@ -22,6 +24,7 @@ import { glueOf, judgeDelegation, judgeReachability } from "./judge-delegation.j
 import { judgeMachine, judgeResolvConf, type KnownEndpoint } from "./judge-machine.js";
 import { judgeNameservers } from "./judge-nameservers.js";
 import { type ExpectedAnswers, judgeResolver, resolves } from "./judge-resolver.js";
+import { judgeSecondaries } from "./judge-secondaries.js";
 import { judgeTargets } from "./judge-targets.js";
 
 /** What was found. */
@@ -76,6 +79,7 @@ async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSe
   const places = placesOf(own, glueOf(delegation, name), input.port);
   const resolvedEndpoints = zone.endpoints.map(resolvedEndpoint);
   const nameservers = await collectNameservers(seams.ask, seams.clock, name, resolvedEndpoints, places);
+  const following = secondariesOf(zone, nameservers, input, seams);
   const [resolvers, targets] = await Promise.all([resolving, probing]);
   const machine = await machineOf(zone, input, seams, resolvers);
   const expected = expectedAnswers(zone, own, nameservers);
@@ -86,6 +90,7 @@ async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSe
       ...judgeDelegation(delegation, { zone: name, nameservers: own }, resolvers.some(resolves)),
       ...judgeReachability(nameservers, name),
       ...judgeNameservers(nameservers, name, nowMs),
+      ...judgeSecondaries(await following, name),
       ...resolvers.flatMap((facts) => judgeResolver(facts, expected)),
       ...judgeMachine(machine, knownEndpoints(expected, resolvers)),
       ...zone.endpoints.flatMap((endpoint, index) => judgeTargets(endpoint, targets[index] as TargetFacts[], nowMs)),
@@ -97,6 +102,17 @@ async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSe
     nameservers: places.length,
     targets: targets.flat().length,
   };
+}
+
+/** Asks the servers under `transfer.to`. */
+function secondariesOf(
+  { zone, transfer }: ZoneConfig,
+  nameservers: readonly NameserverFacts[],
+  { primaries }: DoctorInput,
+  { ask, clock }: DoctorSeams,
+): Promise<SecondaryFacts> {
+  const known = nameservers.flatMap(({ soa }) => serialIn(soa) ?? []);
+  return collectSecondaries(ask, clock, zone, transfer?.to ?? [], primaries, known);
 }
 
 /** How this machine resolves the endpoints; `getaddrinfo` is not kept waiting for resolvers that are silent. */

@@ -50,6 +50,13 @@ export interface DelegationFacts {
   readonly areNamed?: boolean;
 }
 
+/** The servers under `transfer.to` of a zone, and what they said. */
+export interface SecondaryFacts {
+  readonly secondaries: readonly { readonly server: SocketAddress; readonly soa: Heard }[];
+  /** The latest serial that any server gave; absent = none gave one. */
+  readonly serial?: number;
+}
+
 /** A resolver as clients of this machine, or of another, use it. */
 export interface ResolverFacts {
   readonly server: SocketAddress;

@@ -19,6 +19,10 @@ export const FINDINGS = {
   "siblings-answers-differ": "the nameservers answer with different addresses",
   "siblings-configuration-differs": "the nameservers serve different versions of the zone",
   "clock-skew": "a nameserver's clock is ahead of this machine's",
+  // Servers that carry the zone.
+  "secondary-unreachable": "a server under transfer.to does not answer",
+  "secondary-lame": "a server under transfer.to does not have the zone",
+  "secondary-behind": "a server under transfer.to has an older serial, and does not follow",
   // The resolvers.
   "resolver-unreachable": "a resolver does not answer",
   "resolver-fails": "a resolver cannot resolve the name",

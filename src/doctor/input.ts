@@ -21,6 +21,8 @@ export interface DoctorInput {
   };
   /** Servers of the parent zone; empty = look for them through the resolvers. */
   readonly parents: readonly SocketAddress[];
+  /** Where livezone listens, if it runs on this machine: asked for the serial that secondaries should have. */
+  readonly primaries: readonly SocketAddress[];
   /** Port of the zone's nameservers: 53, unless livezone is tried out on another one. */
   readonly port: number;
   /** Port of the parent's servers where they are looked for: 53, except in tests. */

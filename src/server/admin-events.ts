@@ -1,5 +1,7 @@
 import type { EventLog } from "../admin/event-ring.js";
 import { messageOf } from "../lib/errors.js";
+import { formatAddress } from "../lib/listening.js";
+import { formatName } from "../wire/name.js";
 import { isAnswerable } from "./endpoints.js";
 import type { Subscriber } from "./events.js";
 import { overrideView } from "./status-view.js";
@@ -55,8 +57,36 @@ export function adminEvents(log: EventLog): Subscriber {
     "sibling-overrides-not-kept": ({ sibling, error }) =>
       log.publish({ type: "sibling-overrides", sibling, kept: false, problem: messageOf(error) }),
     "sibling-overrides-kept": ({ sibling }) => log.publish({ type: "sibling-overrides", sibling, kept: true }),
+    ...secondaryEvents(log),
     reloaded: () => log.publish({ type: "reload", ok: true }),
     "reload-refused": () => log.publish({ type: "reload", ok: false }),
     ready: () => log.publish({ type: "ready" }),
+  };
+}
+
+/** What becomes of secondaries. */
+function secondaryEvents(log: EventLog): Subscriber {
+  return {
+    "secondary-trouble": ({ state: { zone, secondary, trouble, checked, lagMs } }) =>
+      log.publish({
+        type: "secondary",
+        zone: formatName(zone).slice(0, -1),
+        secondary: formatAddress(secondary),
+        ...(trouble === undefined ? {} : { trouble }),
+        ...(checked === undefined ? {} : { serial: checked.serial }),
+        lagMs: Math.round(lagMs),
+      }),
+    // Those of what changed are as frequent as changes, and would leave no room for anything else.
+    "transfer-finished": ({ transfer: { zone, client, kind, serial, isComplete } }) => {
+      if (kind !== "axfr" && isComplete) return;
+      log.publish({
+        type: "transfer",
+        zone: formatName(zone).slice(0, -1),
+        secondary: client,
+        kind,
+        serial,
+        complete: isComplete,
+      });
+    },
   };
 }

@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from "../admin/metrics.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import { VERSION } from "../lib/version.js";
+import type { Notifier } from "../transfer/notifier.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import { AdminListeners } from "./admin-listeners.js";
 import { createAdminService } from "./admin-service.js";
@@ -15,6 +16,7 @@ import { DRAIN_MS } from "./lifecycle.js";
 import { metricsSource } from "./metric-rows.js";
 import { createProbeHistory, type ProbeHistory } from "./probe-history.js";
 import { QueryHistory } from "./query-history.js";
+import { SecondaryViews } from "./secondary-views.js";
 import { siblingsShown } from "./sibling-views.js";
 import type { SiblingParts } from "./siblings.js";
 import type { ServerState } from "./state.js";
@@ -32,6 +34,7 @@ export interface AdminPartsOptions {
   /** Absent = there are none. */
   readonly siblings: SiblingParts | undefined;
   readonly leaving: Leaving;
+  readonly notifier: Pick<Notifier, "states">;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
 }
@@ -43,14 +46,16 @@ export interface AdminParts {
   readonly answerHistory: AnswerHistory;
   readonly eventLog: EventLog;
   readonly listeners: AdminListeners;
+  readonly secondaryViews: SecondaryViews;
 }
 
 /** Builds metrics, probe history, event log, and the service behind the listeners. */
 export function buildAdminParts(options: AdminPartsOptions): AdminParts {
   const { clock, log, state, pool, served, siblings, discovery, leaving, reload } = options;
+  const secondaryViews = new SecondaryViews(options.notifier);
   const { monitor, overrides, sight } = options.health;
   const shown = siblingsShown({ parts: siblings, monitor, sight, state, served });
-  const metrics = createMetrics(metricsSource(pool, served, monitor, discovery, shown), {
+  const metrics = createMetrics(metricsSource(pool, served, monitor, discovery, shown, secondaryViews), {
     version: VERSION,
     transport: pool.transport,
   });
@@ -78,10 +83,11 @@ export function buildAdminParts(options: AdminPartsOptions): AdminParts {
     reload,
     snapshot: () => monitor.snapshot(),
     ...shown,
+    secondaries: () => secondaryViews.status(),
     clearFlaps: (endpoint, target) => void monitor.clearFlaps(endpoint, target),
     leave: (successors) => leaving.leave(successors, DRAIN_MS),
   });
   const { registry, adminRequest: requestServed } = metrics;
   const listeners = new AdminListeners({ service, registry, events: eventLog, streams, log, requestServed }, clock);
-  return { metrics, history, answerHistory, eventLog, listeners };
+  return { metrics, history, answerHistory, eventLog, listeners, secondaryViews };
 }

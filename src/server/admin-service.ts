@@ -21,6 +21,8 @@ export interface AdminServiceParts extends OverrideRequestParts {
   isIsolated(): boolean;
   /** What is shown of siblings; absent = there are none. */
   readonly siblings?: () => Pick<Status, "siblings">;
+  /** What is shown of secondaries; nothing where there are none. */
+  secondaries?(): Pick<Status, "secondaries">;
   /** @returns what is wrong with the configuration, as printed; empty if it was taken */
   reload(): Promise<readonly string[]>;
   /** As {@link AdminService.leave}. */
@@ -41,6 +43,7 @@ export function createAdminService(parts: AdminServiceParts): AdminService {
       ready: state.isReady,
       isolated: parts.isIsolated(),
       ...parts.siblings?.(),
+      ...parts.secondaries?.(),
       ...(isClockSuspect(snapshot()) ? { clockSuspect: true } : {}),
       lastReload: state.lastReload,
       needRestart: pendingSettings(state.started, state.config),

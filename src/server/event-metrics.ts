@@ -10,6 +10,7 @@ export function eventMetrics(metrics: Metrics): Subscriber {
     "health-changed": ({ transition: { target, address, to }, endpoint }) => {
       if (endpoint !== undefined && to !== "unknown") metrics.transition(labelsOf(endpoint, target, address), to);
     },
+    "transfer-finished": ({ transfer: { kind, isComplete } }) => metrics.transferFinished(kind, isComplete),
     "zones-replaced": () => metrics.targetsReplaced(),
     "targets-changed": () => metrics.targetsReplaced(),
     reloaded: (_, atMs) => metrics.reloaded(true, atMs),

@@ -13,6 +13,7 @@ export function metricsSource(
   monitor: Pick<HealthMonitor, "snapshot" | "isolated">,
   discovery?: Pick<Discovery, "endpoints">,
   shown?: { isIsolated(): boolean; readonly rows: NonNullable<MetricsSource["siblings"]> },
+  secondaries?: { rows: NonNullable<MetricsSource["secondaries"]> },
 ): MetricsSource {
   return {
     queryTotals: () => pool.totals(),
@@ -23,6 +24,7 @@ export function metricsSource(
     zones: () => served.zones(),
     isIsolated: () => shown?.isIsolated() ?? monitor.isolated,
     siblings: () => shown?.rows() ?? [],
+    secondaries: () => secondaries?.rows() ?? [],
   };
 }
 

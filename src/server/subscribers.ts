@@ -18,6 +18,7 @@ import type { HealthPersistence } from "./persistence.js";
 import { historyKeeping, type ProbeHistory } from "./probe-history.js";
 import type { ThreadPolicy } from "./query-policy.js";
 import { notifying } from "./secondaries.js";
+import type { SecondaryViews } from "./secondary-views.js";
 import type { SerialReservations } from "./serial-reservations.js";
 import type { SiblingSightOf } from "./sibling-sight.js";
 import type { SiblingParts } from "./siblings.js";
@@ -38,6 +39,7 @@ export interface SubscriberParts {
   readonly answerHistory: AnswerHistory;
   readonly served: ServedEndpoints;
   readonly eventLog: EventLog;
+  readonly secondaryViews: SecondaryViews;
   readonly persistence: HealthPersistence;
   readonly watch: ConfigWatch;
   readonly discovery: Discovery;
@@ -62,6 +64,7 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     certificates: certificateWarnings(events, parts.served),
     clock: clockSuspecting(events),
     "admin events": adminEvents(parts.eventLog),
+    "views of secondaries": parts.secondaryViews.subscriber(),
     persistence: parts.persistence.subscriber(),
     discovery: parts.discovery.subscriber(),
     "configuration files": configWatching(parts.watch),
