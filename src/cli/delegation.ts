@@ -1,20 +1,23 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseAddress } from "../config/address.js";
+import { parseAddress, parseListenAddress } from "../config/address.js";
 import type { Config, ZoneConfig } from "../config/config.js";
 import { parseName } from "../config/name.js";
 import { UserError } from "../lib/errors.js";
+import type { SocketAddress } from "../lib/listening.js";
 import { prepare } from "../server/load-zones.js";
 import { DNS_PORT } from "../wire/constants.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { DELEGATION_FORMATS, type Delegation, type DelegationFormat, delegationRecords } from "./delegation-formats.js";
+import { type SecondaryOptions, secondarySetup } from "./delegation-secondary.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { refusingProblems } from "./problems.js";
+import { SECONDARY_FORMATS, type SecondaryKind, type SecondarySetup } from "./secondary-formats.js";
 
 /** TTL of the delegation's records, seconds: it changes rarely, and a mistake should not last a day. */
 const DEFAULT_TTL = 3600;
 
-interface DelegationOptions {
+interface DelegationOptions extends Partial<SecondaryOptions> {
   readonly config?: string;
   readonly format: DelegationFormat;
   readonly parent?: string;
@@ -32,6 +35,7 @@ interface GivenAddress {
 /** `livezone delegation`: prints what the parent zone, or a resolver, needs to know of a zone. */
 export function addDelegation(program: Command, context: CommandContext): void {
   const formats = Object.entries(DELEGATION_FORMATS).map(([format, { about }]) => `  ${format.padEnd(9)} ${about}`);
+  const secondaries = Object.entries(SECONDARY_FORMATS).map(([server, { about }]) => `  ${server.padEnd(9)} ${about}`);
   program
     .command("delegation")
     .description("print what to paste into the parent zone, or into a resolver, so that the zone is found")
@@ -42,15 +46,31 @@ export function addDelegation(program: Command, context: CommandContext): void {
     )
     .option("--parent <zone>", "zone that holds the delegation (default: the zone without its first label)", zoneName)
     .option("--address <name=ip>", "address of a nameserver outside the zone; may be repeated", givenAddress)
+    .addOption(
+      new Option("--secondary <server>", "print how another server carries the zone instead").choices(
+        Object.keys(SECONDARY_FORMATS),
+      ),
+    )
+    .option("--primary <address>", "where that server reaches livezone, IP or IP:PORT; may be repeated", primaryAddress)
+    .option("--key <name>", "TSIG key that it signs with (default: the one under transfer.to)")
+    .option("--show-secret", "print the key's secret, which SECRET stands for otherwise")
     .option("--ttl <seconds>", "TTL of the delegation's records", wholeSeconds, DEFAULT_TTL)
     .option("--json", "print the records as JSON")
-    .addHelpText("after", `\nFormats:\n${formats.join("\n")}`)
+    .addHelpText(
+      "after",
+      `\nFormats:\n${formats.join("\n")}\n\nServers that can carry the zone (--secondary):\n${secondaries.join("\n")}`,
+    )
     .action(async (zone: string | undefined, options: DelegationOptions) => {
       endQuietlyWithoutReader();
       const file = findConfigFile(options.config);
       context.exit(
         await refusingProblems(() => {
           const { config } = prepare(file);
+          const { secondary } = options;
+          if (secondary !== undefined) {
+            const named = zone === undefined ? undefined : chooseZone(config.zones, zone);
+            return printSecondary(secondarySetup(config, named, { ...options, secondary }), secondary, options);
+          }
           const delegation = delegationOf(chooseZone(config.zones, zone), portOf(config), options);
           const { zone: name, parent } = delegation;
           warnOfPort(delegation, options);
@@ -61,6 +81,12 @@ export function addDelegation(program: Command, context: CommandContext): void {
         }, options.json),
       );
     });
+}
+
+function printSecondary(setup: SecondarySetup, secondary: SecondaryKind, { json }: DelegationOptions): number {
+  if (json === true) writeJson(process.stdout, setup);
+  else process.stdout.write(SECONDARY_FORMATS[secondary].print(setup));
+  return EXIT.success;
 }
 
 function chooseZone(zones: readonly ZoneConfig[], name: string | undefined): ZoneConfig {
@@ -114,6 +140,14 @@ function delegationOf(
       return { name: absolute, addresses: [...addresses, ...given] };
     }),
   };
+}
+
+function primaryAddress(text: string, previous: readonly SocketAddress[] = []): SocketAddress[] {
+  const bare = parseAddress(text);
+  if ("value" in bare) return [...previous, { address: bare.value, port: DNS_PORT }];
+  const parsed = parseListenAddress(text);
+  if ("value" in parsed) return [...previous, parsed.value];
+  throw new InvalidArgumentError('Write an address such as "192.0.2.53" or "192.0.2.53:5353".');
 }
 
 function givenAddress(text: string, previous: readonly GivenAddress[] = []): GivenAddress[] {

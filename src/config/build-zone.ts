@@ -1,3 +1,4 @@
+import type { SocketAddress } from "../lib/listening.js";
 import { buildEndpoints } from "./build-endpoints.js";
 import { buildNameservers } from "./build-nameservers.js";
 import { type ProbeLayer, probeLayer } from "./build-probe.js";
@@ -17,6 +18,8 @@ import { checkNames } from "./zone-names.js";
 export interface ZoneDefaults {
   /** Names of the TSIG keys of the main file. */
   readonly keys: ReadonlySet<string>;
+  /** Where queries are answered. */
+  readonly listen: readonly SocketAddress[];
   readonly ttl: number | undefined;
   readonly probe: ProbeLayer | undefined;
 }
@@ -38,7 +41,7 @@ export function buildZoneConfig(
   checkNames(context, endpoints);
   warnOfSpecialName(context);
   const records = buildRecords(context);
-  const transfer = buildZoneTransfer(source, valid, defaults.keys, report);
+  const transfer = buildZoneTransfer(source, valid, defaults, report);
   if (!(input.allowSpecialAddresses ?? builtIn(zoneOptions.allowSpecialAddresses))) refuseSpecial(context);
   return {
     position: source.position(source.positions.key(["zone"])),

@@ -20,6 +20,7 @@ import { zoneSchema } from "./schema-zone.js";
 import { buildSiblings, checkPlaces } from "./siblings.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, type Source } from "./source.js";
 import { buildTransfer } from "./transfer.js";
+import { warnOfUnsavedSerials } from "./transfer-warnings.js";
 import { type Valid, validate } from "./validate.js";
 
 /** Most worker threads. */
@@ -86,12 +87,14 @@ function load(file: string, report: Report): Config | undefined {
   checkPlaces(source, siblings?.listen, { listen, http: admin.http }, report);
   const defaults: ZoneDefaults = {
     keys: new Set(transfer.keys.map(({ name }) => name)),
+    listen,
     ttl: main.value.defaults?.ttl,
     probe: probeLayer(source, main, ["defaults", "probe"], main.value.defaults?.probe),
   };
   const zones = loadZones(source, main, defaults, report);
   const workers = main.value.workers ?? builtIn(mainOptions.workers);
   const stateDir = main.value.stateDir === undefined ? undefined : path.resolve(source.directory, main.value.stateDir);
+  warnOfUnsavedSerials(source, stateDir, zones, report);
   checkRuntimePaths(source, { socket: admin.socket, stateDir }, report);
   return {
     file,

@@ -1,4 +1,5 @@
 import path from "node:path";
+import type { SocketAddress } from "../lib/listening.js";
 import type { TransferConfig, TsigKeyConfig, ZoneTransferConfig } from "./config.js";
 import { checkSecrecy } from "./credentials.js";
 import { parseName } from "./name.js";
@@ -9,6 +10,7 @@ import type { MainInput } from "./schema.js";
 import { notifyOptions, tsigKeyOptions, zoneTransferOptions } from "./schema-transfer.js";
 import type { ZoneInput } from "./schema-zone.js";
 import { problemAt, problemAtKey, type Report, type Source } from "./source.js";
+import { warnOfClause, warnOfKeyNames, warnOfSecondaries } from "./transfer-warnings.js";
 import { readTsigSecret } from "./tsig-secret.js";
 import type { Valid } from "./validate.js";
 
@@ -32,13 +34,16 @@ export function buildTransfer(source: Source, input: MainInput["transfer"], repo
       return [];
     }
     const secretFile = path.resolve(source.directory, key.secretFile);
-    checkSecret(source, [...at, "secretFile"], secretFile, report);
-    return [{ name: parsed.value, algorithm: key.algorithm ?? builtIn(tsigKeyOptions.algorithm), secretFile }];
+    const algorithm = key.algorithm ?? builtIn(tsigKeyOptions.algorithm);
+    checkSecret(source, [...at, "secretFile"], { name: parsed.value, algorithm, secretFile }, report);
+    return [{ name: parsed.value, algorithm, secretFile }];
   });
+  warnOfKeyNames(source, Object.keys(input?.keys ?? {}), report);
   return { keys };
 }
 
-function checkSecret(source: Source, at: Path, file: string, report: Report): void {
+function checkSecret(source: Source, at: Path, key: TsigKeyConfig, report: Report): void {
+  const file = key.secretFile;
   const read = readTsigSecret(file);
   if ("why" in read) {
     report(
@@ -50,18 +55,19 @@ function checkSecret(source: Source, at: Path, file: string, report: Report): vo
     );
     return;
   }
+  warnOfClause(source, at, key, read.clause, report);
   checkSecrecy(source, at, file, report, "may pose as a secondary or as this server");
 }
 
 /**
  * Completes `transfer:` of a zone file.
  *
- * @param keys names of the keys of the main file
+ * @param main names of the keys of the main file, and where queries are answered
  */
 export function buildZoneTransfer(
   source: Source,
   valid: Valid<ZoneInput>,
-  keys: ReadonlySet<string>,
+  { keys, listen }: { readonly keys: ReadonlySet<string>; readonly listen: readonly SocketAddress[] },
   report: Report,
 ): ZoneTransferConfig | undefined {
   const input = valid.value.transfer;
@@ -69,6 +75,12 @@ export function buildZoneTransfer(
   const { to = [], allow = [], notify, versions } = input;
   checkKeys(source, ["transfer", "to"], to, keys, report);
   checkKeys(source, ["transfer", "allow"], allow, keys, report);
+  warnOfSecondaries(
+    source,
+    to.map(({ address }) => address),
+    listen,
+    report,
+  );
   if (to.length + allow.length === 0 && !valid.damaged(["transfer"])) {
     report(
       problemAt(source, ["transfer"], {
