@@ -42,6 +42,20 @@ describe("the shape of the code", () => {
     expect(compared(filesWithLongFunctions("src", MAX_FUNCTION_LINES), LONG_FUNCTIONS)).toEqual(NOTHING);
   });
 
+  test("the lab keeps both rules, and each of its pure files has its test", () => {
+    const files = projectFiles().filter((file) => /^lab\/.*\.mjs$/.test(file));
+    expect(files.length).toBeGreaterThan(10);
+    expect(filesWithLongFunctions("lab", MAX_FUNCTION_LINES)).toEqual([]);
+    expect(files.filter((file) => textOf(file).trimEnd().split("\n").length > MAX_FILE_LINES)).toEqual([]);
+    const tests = projectFiles()
+      .filter((file) => /^test\/lab\/.*\.test\.ts$/.test(file))
+      .map(textOf)
+      .join("\n");
+    const pure = files.filter((file) => /^\/\*\*[^\n]* Pure\. \*\/$/m.test(textOf(file)));
+    expect(pure.length).toBeGreaterThan(5);
+    expect(pure.filter((file) => !tests.includes(`("${file.slice("lab/".length, -".mjs".length)}")`))).toEqual([]);
+  });
+
   test("the rule on functions can tell", () => {
     expect(filesWithLongFunctions("test/house-rules/shape.ts", 2)).toEqual(["test/house-rules/shape.ts"]);
   });

