@@ -1,3 +1,4 @@
+import type { Clock } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { Ask, Beat, Reply, SharedOverride, SiblingEndpoint, SiblingZone } from "./messages.js";
 import type { Heard, PeerCondition } from "./peer-state.js";
@@ -33,6 +34,16 @@ export interface SiblingHost {
   judge(peer: string, ask: Ask): Reply["refusal"];
   release(peer: string, name: { readonly endpoint: string; readonly target: string }): void;
   safe(name: { readonly endpoint: string; readonly target: string }): Reply;
+}
+
+/** What the siblings of a server are made of. */
+export interface SiblingsOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Of this process; random. */
+  readonly boot: string;
+  readonly settings: SiblingSettings;
+  readonly host: SiblingHost;
 }
 
 /** One sibling. */

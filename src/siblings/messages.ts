@@ -136,8 +136,11 @@ const release = z.object({ t: z.literal("release"), endpoint: name, target: labe
 /** When can this target be stopped? */
 const safe = z.object({ t: z.literal("safe"), id, endpoint: name, target: label });
 
+/** Has everything up to here arrived? Said again and again until it is confirmed. */
+const nudge = z.object({ t: z.literal("nudge"), n: z.int().min(0) });
+
 /** What the server that connects says. */
-export const spoken = z.discriminatedUnion("t", [hello, beat, zones, endpoints, overrides, ask, release, safe]);
+export const spoken = z.discriminatedUnion("t", [hello, beat, zones, endpoints, overrides, ask, release, safe, nudge]);
 
 /** First reply of a connection. */
 const welcome = z.object({ t: z.literal("welcome"), name: label, boot: z.string().min(8).max(64) });
@@ -156,8 +159,11 @@ const reply = z.object({
 /** The server that replies lacks something: say everything again. */
 const want = z.object({ t: z.literal("want"), what: z.enum(["endpoints", "overrides"]) });
 
+/** The nudge `n` has arrived, and with it everything that was said before. */
+const heard = z.object({ t: z.literal("heard"), n: z.int().min(0) });
+
 /** What the server that is connected to says. */
-export const replied = z.discriminatedUnion("t", [welcome, reply, want]);
+export const replied = z.discriminatedUnion("t", [welcome, reply, want, heard]);
 
 export type Spoken = z.output<typeof spoken>;
 export type Replied = z.output<typeof replied>;

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from "../lib/clock.js";
+import type { Timer } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
-import type { Peer, SiblingHost, SiblingSettings } from "./host.js";
+import type { Peer, SiblingSettings, SiblingsOptions } from "./host.js";
 import { type Hearer, type HearerOf, type Hearing, Listener } from "./listener.js";
 import { type Ask, type Beat, PROTOCOL, pack, type Reply, type SharedOverride, type Spoken } from "./messages.js";
 import { changedAddresses, conditionOf, type Heard, newHeard, noteBeat } from "./peer-state.js";
@@ -17,8 +17,8 @@ const LOOK_MS = 100;
 /** Time for which a difference in overrides may last before all are asked for, in beats: some are on their way. */
 const DIFFERENT_BEATS = 3;
 
-/** Time in which a sibling must say whether a target may be taken out, milliseconds. */
-const ASK_WITHIN_MS = 2_500;
+/** Time in which a sibling must say whether a target may be taken out, milliseconds. Where no packet is lost it takes 1. */
+const ASK_WITHIN_MS = 1_500;
 
 interface Link extends Peer {
   readonly speaker: Speaker;
@@ -28,15 +28,6 @@ interface Link extends Peer {
   differentBeats: number;
   /** What it was told last of each endpoint on its present connection, as JSON. */
   readonly told: Map<string, string>;
-}
-
-export interface SiblingsOptions {
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Of this process; random. */
-  readonly boot: string;
-  readonly settings: SiblingSettings;
-  readonly host: SiblingHost;
 }
 
 /** This server among its siblings: a connection to each, and one from each. */
@@ -341,6 +332,9 @@ export class Siblings implements Hearer {
         break;
       case "safe":
         link.hearing?.reply({ t: "reply", id: message.id, ...host.safe(message) });
+        break;
+      case "nudge":
+        link.hearing?.reply({ t: "heard", n: message.n });
         break;
       case "hello":
         break;

@@ -4,6 +4,7 @@ import { codeOf, messageOf } from "../lib/errors.js";
 import type { SocketAddress } from "../lib/listening.js";
 import { LineReader } from "./line-reader.js";
 import { REPLIED_TYPES, type Replied, type Reply, replied, understand } from "./messages.js";
+import { Nudging } from "./nudging.js";
 import { clientSettings, type PreSharedKey } from "./pre-shared-key.js";
 
 /** Shortest and longest pause before a connection is tried again, milliseconds; each is shortened by chance by up to half. */
@@ -59,6 +60,7 @@ export class Speaker {
   readonly #waiting = new Map<number, Waiting>();
   /** Monotonic moment since which something waits to be taken. */
   #stuckSinceMs: number | undefined;
+  #nudging: Nudging | undefined;
 
   constructor(options: SpeakerOptions) {
     this.#options = options;
@@ -128,7 +130,19 @@ export class Speaker {
 
   #write(socket: TLSSocket, message: object): boolean {
     socket.write(`${JSON.stringify(message)}\n`);
+    this.#nudging?.said();
     return true;
+  }
+
+  #newNudging(socket: TLSSocket): Nudging {
+    return new Nudging({
+      clock: this.#options.clock,
+      nudge: (n) => {
+        if (socket.writableLength < BUSY_OCTETS) socket.write(`${JSON.stringify({ t: "nudge", n })}\n`);
+      },
+      isWaiting: () => this.#waiting.size > 0,
+      onGivenUp: () => this.#end("what is said does not arrive", socket),
+    });
   }
 
   #connect(): void {
@@ -172,21 +186,24 @@ export class Speaker {
         this.#end("it sent what makes no sense", socket);
         return;
       }
-      this.#take(understood.message, limit);
+      this.#take(socket, understood.message, limit);
     }
   }
 
-  #take(message: Replied, limit: Timer): void {
+  #take(socket: TLSSocket, message: Replied, limit: Timer): void {
     const { onOpen, onWant } = this.#options;
     if (message.t === "reply") {
       const { t: _, id, ...reply } = message;
       this.#waiting.get(id)?.done(reply);
     } else if (message.t === "want") {
       onWant(message.what);
+    } else if (message.t === "heard") {
+      this.#nudging?.heard(message.n);
     } else if (!this.#isOpen) {
       limit.cancel();
       this.#isOpen = true;
       this.#pauseMs = MIN_PAUSE_MS;
+      this.#nudging = this.#newNudging(socket);
       onOpen(message);
     }
   }
@@ -197,6 +214,8 @@ export class Speaker {
     this.#socket = undefined;
     this.#isOpen = false;
     this.#stuckSinceMs = undefined;
+    this.#nudging?.stop();
+    this.#nudging = undefined;
     socket.destroy();
     for (const { done } of [...this.#waiting.values()]) done(undefined);
     this.#again(why);
