@@ -1,137 +1,39 @@
-import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadBatch } from "../../src/transport/batch/load.js";
-import { askAt, TOKEN, targetRoute } from "../admin/server.js";
-import { runLivezone } from "../cli/run.js";
-import { temporaryFolder } from "../support/temp.js";
-import { waitUntil } from "../support/wait.js";
-import { alarms, CONFIGURED, EVERY_RUIN, Place, PROBES_READ, RUINS, reload, STATE } from "./ruined-files.js";
+import { beside } from "../support/cleanup.js";
+import { REFUSED, ruinBeforeTakeover, ruinWhileCutOff, ruinWhileItRuns } from "./ruin-situations.js";
+import { Place, RUINS, reload } from "./ruined-files.js";
 
-const REFUSED = "reload refused, the old configuration stays";
+// Each situation with some of the ruins; files.long.test.ts has the whole product.
+describe("a file that is ruined", { timeout: 90_000 }, () => {
+  test.concurrent.for(["unreadable", "1 GiB"] as const)(
+    "while the server runs ends nothing and changes no answer: %s",
+    beside((how) => ruinWhileItRuns(how)),
+  );
 
-describe.each(EVERY_RUIN)("a file that becomes %s", (how) => {
-  test("while the server runs ends nothing and changes no answer, also at a reload", { timeout: 90_000 }, async () => {
-    const place = await Place.make();
-    const livezone = await place.start();
-    for (const file of CONFIGURED) {
-      RUINS[how](join(livezone.folder, file));
-      expect({ file, outcome: await reload(livezone) }).toEqual({ file, outcome: REFUSED });
-      if (PROBES_READ.has(file)) await place.network.probed();
-      if (file === "token") await expectTokenRefused(livezone.logs("server started")[0]?.http);
-      expect({ file, answers: await place.answers() }).toEqual({ file, answers: place.whole });
-      place.mend(livezone);
-    }
-    expect(await reload(livezone)).toBe("configuration reloaded");
-    // What the server writes is written over, or it says that it cannot be.
-    for (const name of STATE) {
-      const file = join(place.stateDir, name);
-      RUINS[how](file);
-      const isDrained = (await place.change("drain")) === 200;
-      const isWritten = () => livezone.logs("state not saved").length > 0 || !isRuined(file);
-      await waitUntil(() => !isDrained || isWritten(), { timeoutMs: 15_000, describe: `${name} to be written` });
-      const [api, other] = await place.answers();
-      expect({ name, api, other }).toEqual({
-        name,
-        api: isDrained ? place.addresses.slice(1) : place.addresses,
-        other: place.addresses,
-      });
-      await place.change("undrain");
-      rmSync(file, { recursive: true, force: true });
-    }
-    expect(alarms(livezone)).toEqual([]);
-    expect(await livezone.stop()).toMatchObject({ code: 0 });
-  });
+  test.concurrent.for(["garbage"] as const)(
+    "while the prober is cut off ends nothing, and the answers are held: %s",
+    beside((how) => ruinWhileCutOff(how)),
+  );
 
-  test("while the prober is cut off ends nothing, and the answers are held", { timeout: 90_000 }, async () => {
-    const place = await Place.make("500ms");
-    const livezone = await place.start();
-    // All of them before the network goes, one after the other while it is away, and all of them when it comes back.
-    for (const file of CONFIGURED) RUINS[how](join(livezone.folder, file));
-    place.network.cut();
-    await livezone.waitForLog("prober isolated, the last answers are held");
-    expect(await place.answers()).toEqual(place.whole);
-    for (const file of CONFIGURED) {
-      place.mend(livezone);
-      RUINS[how](join(livezone.folder, file));
-      expect({ file, outcome: await reload(livezone) }).toEqual({ file, outcome: REFUSED });
-      expect({ file, answers: await place.answers() }).toEqual({ file, answers: place.whole });
-    }
-    for (const file of CONFIGURED) RUINS[how](join(livezone.folder, file));
-    for (const name of STATE) RUINS[how](join(place.stateDir, name));
-    place.network.mend();
-    await livezone.waitForLog("prober connected again");
-    await place.network.probed();
-    expect(await place.answers()).toEqual(place.whole);
-    place.mend(livezone);
-    for (const name of STATE) rmSync(join(place.stateDir, name), { recursive: true, force: true });
-    expect(await reload(livezone)).toBe("configuration reloaded");
-    expect(alarms(livezone)).toEqual([]);
-    expect(await livezone.stop()).toMatchObject({ code: 0 });
-  });
+  const takeovers = loadBatch().transport === undefined ? test.concurrent.skip : test.concurrent;
+  takeovers.for(["empty"] as const)(
+    "before a takeover keeps a successor away, or is set aside by it: %s",
+    beside((how) => ruinBeforeTakeover(how, ["livezone.yaml", "ca.crt"])),
+  );
 
-  test.skipIf(loadBatch().transport === undefined)(
-    "before a takeover keeps a successor away, or is set aside by it",
-    { timeout: 90_000 },
-    async () => {
+  test.concurrent.for(["unreadable", "empty", "a folder"] as const)(
+    "and is a folder of zones takes no zone away: %s",
+    beside(async (how) => {
       const place = await Place.make();
-      let running = await place.start();
-      // Each successor has files of its own, one of them ruined.
-      await Promise.all(
-        CONFIGURED.map(async (file) => {
-          const folder = temporaryFolder();
-          place.write(folder);
-          RUINS[how](join(folder, file));
-          const { code, stderr } = await runLivezone(["serve", "--takeover", "--config", "livezone.yaml"], {
-            cwd: folder,
-          });
-          expect({ file, code, stderr }).toEqual({ file, code: 1, stderr: expect.stringContaining("[CONFIG_") });
-        }),
-      );
+      const livezone = await place.start();
+      RUINS[how](join(livezone.folder, "zones"));
+      expect(await reload(livezone)).toBe(REFUSED);
       expect(await place.answers()).toEqual(place.whole);
-      expect(running.logs("leaving the port to a successor")).toEqual([]);
-      for (const name of STATE) {
-        const predecessor = running;
-        await place.kept();
-        RUINS[how](join(place.stateDir, name));
-        running = await place.start(["--takeover"]);
-        expect(await predecessor.ended).toMatchObject({ code: 0 });
-        expect(await place.answers()).toEqual(place.whole);
-        const said = running.logs("state file set aside").map(({ file }) => file);
-        expect(said).toEqual([join(place.stateDir, name)]);
-        expect(alarms(running)).toEqual([]);
-      }
-      expect(await running.stop()).toMatchObject({ code: 0 });
-    },
+      place.mend(livezone);
+      expect(await reload(livezone)).toBe("configuration reloaded");
+      expect(await livezone.stop()).toMatchObject({ code: 0 });
+    }),
   );
 });
-
-test("a folder of zones that cannot be read any more takes no zone away", { timeout: 30_000 }, async () => {
-  const place = await Place.make();
-  const livezone = await place.start();
-  const folder = join(livezone.folder, "zones");
-  for (const ruin of [RUINS.unreadable, RUINS.empty, RUINS["a folder"]]) {
-    ruin(folder);
-    expect(await reload(livezone)).toBe(REFUSED);
-    expect(await place.answers()).toEqual(place.whole);
-  }
-  place.mend(livezone);
-  expect(await reload(livezone)).toBe("configuration reloaded");
-  expect(await livezone.stop()).toMatchObject({ code: 0 });
-});
-
-/** Whether nothing has been written over it yet. */
-function isRuined(file: string): boolean {
-  try {
-    return statSync(file).size > 1024 ** 2 || JSON.parse(readFileSync(file, "utf8")) === undefined;
-  } catch {
-    return true;
-  }
-}
-
-async function expectTokenRefused(http: unknown): Promise<void> {
-  const port = Number(String(http).split(":").at(-1));
-  const headers = { authorization: `Bearer ${TOKEN}` };
-  const { status } = await askAt({ port }, "POST", targetRoute("cp1", "undrain"), { headers });
-  expect(status).toBe(503);
-}

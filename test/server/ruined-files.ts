@@ -125,10 +125,12 @@ endpoints:
     return new Place(dns, addresses, control, files, stateDir, network);
   }
 
-  /** Starts a server with files of its own, and waits until it answers with everybody and has kept that. */
+  /** Starts a server with files of its own, and waits until it answers with everybody. */
   async start(args: readonly string[] = []): Promise<RunningLivezone> {
     const livezone = await startLivezone({ files: this.files, args });
-    await this.kept();
+    await waitUntil(async () =>
+      (await this.answers()).every((addresses) => addresses.length === this.addresses.length),
+    );
     return livezone;
   }
 

@@ -1,4 +1,5 @@
-import { afterAll, onTestFinished } from "vitest";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { afterAll, onTestFinished, type TestContext } from "vitest";
 
 /**
  * Registers work to be done at the end: the later registered, the earlier done. Every helper in this folder that
@@ -8,10 +9,25 @@ export type Cleanup = (task: () => unknown) => void;
 
 /** Cleans up after the test that is running; the default. */
 export const afterThisTest: Cleanup = (task) => {
-  onTestFinished(async () => {
+  (atOnce.getStore()?.onTestFinished ?? onTestFinished)(async () => {
     await task();
   });
 };
+
+/** Of the tests that run at the same time, the one that asks. */
+const atOnce = new AsyncLocalStorage<TestContext>();
+
+/**
+ * The body of a test of a table that runs at the same time as others, so that {@link afterThisTest} knows which of
+ * them is meant:
+ *
+ * ```ts
+ * test.concurrent.for(ROWS)("%s", beside(async (row) => { ... }));
+ * ```
+ */
+export function beside<Row>(body: (row: Row) => Promise<void>): (row: Row, context: TestContext) => Promise<void> {
+  return (row, context) => atOnce.run(context, () => body(row));
+}
 
 /**
  * Cleans up after the last test of the `describe` (or file) it is called in, for what `beforeAll` starts:

@@ -1,0 +1,6 @@
+import { defineConfig } from "vitest/config";
+import { LONG_TESTS, settings } from "./test/settings.js";
+
+export default defineConfig({
+  test: { ...settings, include: [LONG_TESTS] },
+});
