@@ -289,6 +289,9 @@ class Monitor implements HealthMonitor {
       if (recheckAtMs !== undefined) address.dueMs = recheckAtMs;
       if (change === undefined && suppressedBefore !== state.heldUntilMs) suppressed.push(fqdn);
       if (change !== undefined) this.#publisher.noteChange(address, { change, result, changedMs: endedMs });
+      if (change === undefined && resultClass === "not-ready" && state.health === "up" && state.against === 1) {
+        this.#publisher.noteDoubt(address);
+      }
       this.#recordResult(address, result);
       fqdns.add(fqdn);
     }

@@ -23,6 +23,8 @@ export interface MonitoredAddress {
   newest?: Seen;
   /** The change that readers do not see yet. */
   unpublished?: Unpublished;
+  /** Monotonic moment at which readers last saw it go down since it was not ready. */
+  leftMs?: number;
   /** Whether the certificate with these names is good for the endpoint's own name. */
   certificate?: { readonly names: string; readonly covers: boolean };
 }

@@ -70,7 +70,7 @@ export class NarrowingGuard {
     const heldMs = Math.min(nowMs - sinceMs, isIsolated ? MAX_ISOLATED_HOLD_MS : Number.POSITIVE_INFINITY);
     const decision = isChanged ? decidePublication(sights, heldMs) : "publish";
     hold?.timer.cancel();
-    if (decision !== "hold") {
+    if (decision !== "hold" && decision !== "reunite") {
       this.#holds.delete(fqdn);
       return decision;
     }
@@ -87,6 +87,11 @@ export class NarrowingGuard {
   watch(fqdn: string): void {
     this.#watches.get(fqdn)?.cancel();
     this.#askRepeatedly(fqdn, WATCH_ROUNDS);
+  }
+
+  /** Probes the targets of an endpoint now, since one of them may be about to change. */
+  ask(fqdn: string): void {
+    this.#askAll(this.#options.targetsOf(fqdn), ASK_EVERY_MS);
   }
 
   #askRepeatedly(fqdn: string, rounds: number): void {
@@ -133,7 +138,8 @@ function sightOf({ addresses, override }: GuardedTarget, sinceMs: number, nowMs:
   const judged = isUp ? addresses.filter(({ state }) => state.health === "up") : addresses;
   const refusedSinceMs = judged.map(({ newest }) => newest?.refusedSinceMs ?? nowMs + 1);
   const refusedMs = nowMs - Math.max(...refusedSinceMs);
-  return { wasUp, isUp, sight: sightOfAddresses(judged, sinceMs), ...(refusedMs < 0 ? {} : { refusedMs }) };
+  const isUnready = judged.every(({ newest }) => newest?.class === "not-ready");
+  return { wasUp, isUp, isUnready, sight: sightOfAddresses(judged, sinceMs), ...(refusedMs < 0 ? {} : { refusedMs }) };
 }
 
 function sightOfAddresses(addresses: readonly MonitoredAddress[], sinceMs: number): TargetSight["sight"] {

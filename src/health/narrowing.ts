@@ -26,14 +26,17 @@ export const NARROWING_HOLD_MS = 6_000;
 /** Longest time for which the first that return wait for the others, milliseconds. */
 export const RETURN_HOLD_MS = 5_000;
 
+/** A target that was withdrawn for not being ready is answered again if others follow within this time, milliseconds. */
+export const TAKE_BACK_MS = SETTLE_MS;
+
 /** Pause between two probes of the targets of an endpoint of which one has changed, milliseconds. */
-export const WATCH_EVERY_MS = 500;
+export const WATCH_EVERY_MS = 250;
 
 /**
- * How often they are probed so: for 2 s in all, since apiservers notice within two seconds of each other that a cause that
+ * How often they are probed so: for 3 s in all, since apiservers notice within two seconds of each other that a cause that
  * they share is there, or over.
  */
-export const WATCH_ROUNDS = 4;
+export const WATCH_ROUNDS = 12;
 
 /** One target that is neither excluded by an operator nor disabled. */
 export interface TargetSight {
@@ -41,6 +44,8 @@ export interface TargetSight {
   readonly wasUp: boolean;
   /** Its results say that it is up. */
   readonly isUp: boolean;
+  /** Its newest result is that it is not ready. If it is up all the same, it may be about to follow the others. */
+  readonly isUnready?: boolean;
   /** What probes have found since the change is held back; `gone`: nothing listens, or there is no route. */
   readonly sight: "pending" | "pass" | "fail" | "gone";
   /** Time since it refuses connections, milliseconds; absent if it does not. */
@@ -50,9 +55,11 @@ export interface TargetSight {
 /**
  * - `publish`: readers may see every change;
  * - `hold`: ask again and wait;
+ * - `reunite`: the same, and those that were withdrawn of late for not being ready are answered again meanwhile: those
+ *   that leave now seem to share their cause, and are no better;
  * - `all-down`: those that would remain fail as well: they go down with the others, in one step.
  */
-export type Publication = "publish" | "hold" | "all-down";
+export type Publication = "publish" | "hold" | "reunite" | "all-down";
 
 /** Whether so few of all are left that every client would be sent to them. */
 export function isNarrow(up: number, all: number): boolean {
@@ -66,12 +73,29 @@ export function isNarrow(up: number, all: number): boolean {
  * @param heldMs how long changes have been held back; 0 = since now
  */
 export function decidePublication(targets: readonly TargetSight[], heldMs: number): Publication {
-  const were = targets.filter(({ wasUp }) => wasUp).length;
   const up = targets.filter(({ isUp }) => isUp);
-  if (!isNarrow(up.length, targets.length)) return "publish";
-  if (were === 0) return decideReturn(targets, heldMs);
-  if (targets.every(({ wasUp, isUp }) => isUp || !wasUp)) return "publish";
-  return decideNarrowing(targets, up, heldMs);
+  if (up.length === 0) return "publish";
+  const leaving = targets.filter(({ wasUp, isUp }) => wasUp && !isUp);
+  const sure = surelyUp(targets);
+  if (sure > 0 && !isNarrow(sure, targets.length)) {
+    // They have passed once since, and are up again as soon as they have passed `rise` times.
+    const areReturning = leaving.length > 0 && leaving.every(({ sight }) => sight === "pass");
+    return areReturning && heldMs < NARROWING_HOLD_MS ? "hold" : "publish";
+  }
+  if (targets.every(({ wasUp }) => !wasUp)) return decideReturn(targets, heldMs);
+  if (leaving.length === 0) return "publish";
+  const decision = decideNarrowing(targets, up, heldMs);
+  return decision === "hold" && targets.some(isLeavingUnready) ? "reunite" : decision;
+}
+
+/** How many are up and are not about to follow others. */
+function surelyUp(targets: readonly TargetSight[]): number {
+  return targets.filter(({ isUp, isUnready }) => isUp && isUnready !== true).length;
+}
+
+/** Whether readers see it up although it is not ready. */
+function isLeavingUnready({ wasUp, isUnready }: TargetSight): boolean {
+  return wasUp && isUnready === true;
 }
 
 function decideNarrowing(targets: readonly TargetSight[], up: readonly TargetSight[], heldMs: number): Publication {
@@ -82,7 +106,7 @@ function decideNarrowing(targets: readonly TargetSight[], up: readonly TargetSig
   if (refused.length > 0 && Math.min(heldMs, Math.max(...refused)) >= REFUSED_HOLD_MS) return "publish";
   if (heldMs >= NARROWING_HOLD_MS) return "publish";
   if (up.some(({ sight }) => sight !== "pass")) return "hold";
-  if (refused.length === leaving.length || up.length >= targets.length / 2) return "publish";
+  if (refused.length === leaving.length || surelyUp(targets) >= targets.length / 2) return "publish";
   // The cause may be over: one that passes again is as good as those that remain, and is up as soon as it has passed `rise` times.
   const isReturning = targets.some(({ isUp, sight }) => !isUp && sight === "pass");
   return isReturning || heldMs < SETTLE_MS ? "hold" : "publish";

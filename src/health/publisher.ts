@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.js";
 import type { Transition } from "./health.js";
 import type { MonitoredAddress, ProbeJob, Unpublished } from "./monitored-address.js";
+import { TAKE_BACK_MS } from "./narrowing.js";
 import { NarrowingGuard } from "./narrowing-guard.js";
 import type { Registry } from "./registry.js";
 import { broughtDown } from "./state.js";
@@ -43,6 +44,11 @@ export class Publisher {
     if (unpublished.change.from !== "unknown") this.#guard.watch(address.view.fqdn);
   }
 
+  /** Takes note of a first failure that others may share. */
+  noteDoubt({ view }: MonitoredAddress): void {
+    this.#guard.ask(view.fqdn);
+  }
+
   /** Shows readers what has changed in these endpoints, as far as the guard allows. */
   publish(fqdns: Iterable<string>, isIsolated: boolean): readonly Transition[] {
     return [...fqdns].flatMap((fqdn) => {
@@ -50,6 +56,7 @@ export class Publisher {
       const first = this.#publishAll(fqdn, ({ view }) => view.health === "unknown");
       const decision = this.#guard.review(fqdn, isIsolated);
       if (decision === "hold") return first;
+      if (decision === "reunite") return [...first, ...this.#takeBack(fqdn)];
       if (decision === "all-down") this.#bringDown(fqdn);
       return [...first, ...this.#publishAll(fqdn, () => true)];
     });
@@ -64,9 +71,30 @@ export class Publisher {
         const { change, result, changedMs } = unpublished;
         const { target, address: literal, health: from } = view;
         delete address.unpublished;
+        if (change.to === "down" && result.class === "not-ready") address.leftMs = nowMs;
         this.#update(address);
         const afterMs = change.afterMs + nowMs - changedMs;
         return [{ fqdn, target, address: literal, from, to: change.to, afterMs, result }];
+      }),
+    );
+  }
+
+  /** Lets readers see those up again that were withdrawn of late for not being ready, as long as changes are held back. */
+  #takeBack(fqdn: string): readonly Transition[] {
+    const nowMs = this.#clock.monotonicMs();
+    return this.#registry.targets(fqdn).flatMap(({ addresses }) =>
+      addresses.flatMap((address) => {
+        const { view, state, leftMs = Number.NEGATIVE_INFINITY } = address;
+        const { last, target, address: literal } = view;
+        if (nowMs - leftMs > TAKE_BACK_MS || view.health !== "down" || state.health !== "down" || last === undefined) {
+          return [];
+        }
+        const afterMs = nowMs - leftMs;
+        address.unpublished = { change: { from: "up", to: "down", afterMs }, result: last, changedMs: nowMs };
+        view.health = "up";
+        this.#update(address);
+        const result = { ...last, reason: `${last.reason}; others fail as well`.slice(0, 200) };
+        return [{ fqdn, target, address: literal, from: "down" as const, to: "up" as const, afterMs, result }];
       }),
     );
   }

@@ -12,14 +12,15 @@ import {
 
 /**
  * A target: what readers see, then what its results say (`+` up, `-` down), then what was found since the change is held
- * back (`.` passed, `x` failed, `g` gone, `?` nothing yet), then how long it has refused connections.
+ * back (`.` passed, `x` failed, `n` not ready, `g` gone, `?` nothing yet), then how long it has refused connections.
  */
 function sight(text: string): TargetSight {
-  const [, was, is, found, refused] = /^([+-])([+-])([.xg?])(\d*)$/.exec(text) ?? [];
-  const sights = { ".": "pass", x: "fail", g: "gone", "?": "pending" } as const;
+  const [, was, is, found, refused] = /^([+-])([+-])([.xng?])(\d*)$/.exec(text) ?? [];
+  const sights = { ".": "pass", x: "fail", n: "fail", g: "gone", "?": "pending" } as const;
   return {
     wasUp: was === "+",
     isUp: is === "+",
+    isUnready: found === "n",
     sight: sights[found as keyof typeof sights],
     ...(refused ? { refusedMs: Number(refused) } : {}),
   };
@@ -42,6 +43,23 @@ const cases: readonly { name: string; targets: string; heldMs?: number; says: Pu
   { name: "... and a crash is published", targets: "--. +-g100 ++.", heldMs: REFUSED_HOLD_MS, says: "publish" },
   { name: "an answer that takes long is waited for", targets: "--x +-x ++?", heldMs: 3000, says: "hold" },
   { name: "... not for ever", targets: "--x +-x ++?", heldMs: NARROWING_HOLD_MS, says: "publish" },
+  {
+    name: "if the last ones are not ready, those that left so are answered again",
+    targets: "--n +-n ++.",
+    says: "reunite",
+  },
+  { name: "... not if a crash is what leaves few", targets: "--n +-g5 ++?", heldMs: 5, says: "hold" },
+  {
+    name: "those that have passed since are waited for, also beside enough others",
+    targets: "+-. ++. ++.",
+    heldMs: 5,
+    says: "hold",
+  },
+  { name: "... not for ever", targets: "+-. ++. ++.", heldMs: NARROWING_HOLD_MS, says: "publish" },
+  { name: "one that may follow does not count as left", targets: "+-n ++n ++.", heldMs: 5, says: "reunite" },
+  { name: "... nor do all", targets: "+-n ++n ++n", heldMs: 0, says: "all-down" },
+  { name: "... but enough others are enough", targets: "+-n ++n ++. ++. ++.", says: "publish" },
+  { name: "... and one that may follow holds no crash back", targets: "+-g100 ++n ++.", heldMs: 100, says: "publish" },
   { name: "half of two need not settle", targets: "+-x ++.", heldMs: 5, says: "publish" },
   { name: "half of four is enough", targets: "--x +-x ++? ++?", says: "publish" },
   { name: "less than half of seven is not", targets: "--x --x --x +-x ++? ++? ++?", says: "hold" },

@@ -29,6 +29,18 @@ async function widths({ advance, picture }: ReturnType<typeof monitorHarness>) {
   };
 }
 
+async function waitForDown(
+  advance: (ms: number) => Promise<void>,
+  transitions: readonly { readonly target: string; readonly to: string }[],
+  target: string,
+): Promise<void> {
+  for (let waited = 0; waited < 5_000; waited += 10) {
+    const last = transitions.at(-1);
+    if (last?.target === target && last.to === "down") return;
+    await advance(10);
+  }
+}
+
 describe("when all share one cause", () => {
   test("the answer goes from two or more to none, without one alone", async () => {
     const { behave, seen } = await started();
@@ -48,6 +60,31 @@ describe("when all share one cause", () => {
     const counts = [...before, ...(await seen(8000))];
     expect(counts).not.toContain(1);
     expect(counts.at(-1)).toBe(0);
+  });
+
+  test("one that was withdrawn first is answered again with those that follow", async () => {
+    const { behave, advance, transitions, picture } = await started();
+    behave(NOT_READY, "cp1");
+    await waitForDown(advance, transitions, "cp1");
+    behave(NOT_READY, "cp2");
+    await advance(1000);
+    expect(picture()).toBe("cp1:up cp2:up cp3:up");
+    expect(transitions.at(-1)).toMatchObject({ target: "cp1", from: "down", to: "up", result: { class: "not-ready" } });
+    expect(transitions.at(-1)?.result.reason).toMatch(/; others fail as well$/);
+    // The third passes all the time: the others do not share its health.
+    await advance(3000);
+    expect(picture()).toBe("cp1:down cp2:down cp3:up");
+  });
+
+  test("those that fail at once are not withdrawn one by one", async () => {
+    const { behave, advance, transitions, picture } = await started();
+    const before = transitions.length;
+    behave(NOT_READY, "cp1", "cp2");
+    await advance(2200 + 205 + 500);
+    behave(OK, "cp1", "cp2");
+    await advance(5000);
+    expect(picture()).toBe("cp1:up cp2:up cp3:up");
+    expect(transitions.slice(before)).toEqual([]);
   });
 
   test("also when each answer takes two seconds", async () => {
