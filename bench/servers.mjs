@@ -118,6 +118,11 @@ export const SERVERS = {
     isDriven: true,
     prepare: (context) => [fileOf(context, "bench/driver.mjs"), "--dgram", "--config", writeLivezone(context)],
   },
+  /** The least that a program on Node's dgram can do. */
+  dgramEcho: {
+    program: () => process.execPath,
+    prepare: ({ port }) => [join(import.meta.dirname, "dgram-echo.mjs"), String(port)],
+  },
   /** The same under a driver that changes answers when it is told to. */
   driver: {
     isLivezone: true,
