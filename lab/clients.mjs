@@ -7,11 +7,11 @@ const URL = `https://${NAME}:${PORT}/version`;
 
 /** The clients, by id: milliseconds between two requests. */
 export const CLIENTS = {
-  curl: { title: "curl", everyMs: 100 },
+  curl: { title: "curl", everyMs: 200 },
   fresh: { title: "Go, new connections", everyMs: 50 },
   single: { title: "Go, first address only", everyMs: 100 },
   lasting: { title: "Go, one lasting connection", everyMs: 50 },
-  node: { title: "Node", everyMs: 100 },
+  node: { title: "Node", everyMs: 200 },
 };
 
 /** Files of `/etc` as the client's host has them. */

@@ -15,12 +15,12 @@ const isBad = ({ error, took }) => error !== undefined || took > 1_000;
 
 /**
  * @param {{ at: number, took: number, error?: string, unready?: string }[]} events
- * @param {number} faultAt Unix milliseconds
- * @param {number} endAt when the round ended
+ * @param {{ faultAt: number, beganAt?: number, endAt?: number }} times Unix milliseconds: from when the time counts, when things
+ *   began to go wrong (default: then), and when the round ended
  * @returns what one client saw: seconds from the fault to the start of its last failed or slowed request (0: there was none),
  *   whether it was not over at the end, failed, slowed (over 1 s) and wrongly sent requests, and bad ones before the fault
  */
-export function clientFigures(events, total, faultAt, endAt = Number.POSITIVE_INFINITY) {
+export function clientFigures(events, total, { faultAt, beganAt = faultAt, endAt = Number.POSITIVE_INFINITY }) {
   const since = events.filter(({ at }) => at >= faultAt - UNDER_WAY_MS);
   const bad = since.filter(isBad);
   const lastAt = Math.max(faultAt, ...bad.map(({ at }) => at));
@@ -30,9 +30,24 @@ export function clientFigures(events, total, faultAt, endAt = Number.POSITIVE_IN
     failed: bad.filter(({ error }) => error !== undefined).length,
     slowed: bad.filter(({ error }) => error === undefined).length,
     unready: since.filter(({ unready }) => unready !== undefined).length,
-    before: events.filter((event) => event.at < faultAt - UNDER_WAY_MS && isBad(event)).length,
+    errors: errorCounts(bad),
+    before: events.filter((event) => event.at < beganAt - UNDER_WAY_MS && isBad(event)).length,
     total,
   };
+}
+
+/** How often each kind of error came; addresses and ports left out. */
+function errorCounts(bad) {
+  const counts = {};
+  for (const { error } of bad) {
+    if (error === undefined) continue;
+    const kind = error
+      .replace(/^.*\/version": /, "")
+      .replace(/\d+\.\d+\.\d+\.\d+:\d+(->)?/g, "")
+      .slice(0, 100);
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /**
@@ -58,4 +73,17 @@ export function falseWithdrawals(changes, { from, to, all, mayMiss, victim }) {
     if (change.at >= from && change.at <= to) count += missing.filter((address) => !before.includes(address)).length;
   }
   return count;
+}
+
+/**
+ * How soon each name server, or the load balancer, left the victim out: seconds from the fault, for those that did.
+ *
+ * @param {{ at: number, server: string, addresses: string[] }[]} changes of each one's view, oldest first
+ */
+export function withdrawalTimes(changes, faultAt, victim) {
+  const first = new Map();
+  for (const { at, server, addresses } of changes) {
+    if (at >= faultAt && !addresses.includes(victim) && !first.has(server)) first.set(server, at);
+  }
+  return [...first.values()].map((at) => Math.round((at - faultAt) / 10) / 100);
 }

@@ -94,7 +94,8 @@ export function removeLeftovers() {
   return left.length;
 }
 
-function isLabRun(pid) {
+/** Whether a process id is that of a run of the lab. */
+export function isLabRun(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("lab/run.mjs");
   } catch {

@@ -1,4 +1,5 @@
 /** One copy of the network with its folder and its apiservers: the place in which a way is tried. */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createNetwork, removeNetwork } from "./namespaces.mjs";
@@ -22,6 +23,8 @@ class Place {
     this.folder = folder;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
+    /** What siblings share: 32 octets in hex. */
+    this.secret = randomBytes(32).toString("hex");
     this.ca = path.join(lab.certificates, "ca.crt");
     this.apiservers = Object.fromEntries(TARGETS.map((id) => [id, new Apiserver(this, id)]));
   }

@@ -7,13 +7,13 @@
 //
 // Options: --ways a,b --faults a,b --rounds N --copies N --minutes N --seed N --results FILE --fresh. Needs root, Linux and Debian's
 // packages.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { barLines } from "./bars.mjs";
 import { FAULTS } from "./faults.mjs";
-import { removeLeftovers, removeNetworks } from "./namespaces.mjs";
+import { isLabRun, removeLeftovers, removeNetworks } from "./namespaces.mjs";
 import { writePage } from "./page.mjs";
 import { openPlace } from "./place.mjs";
 import { buildPrograms, obstacles, writeCertificates } from "./programs.mjs";
@@ -77,6 +77,10 @@ function planOf() {
 async function prepare() {
   const left = removeLeftovers();
   if (left > 0) console.log(`removed ${left} namespaces that a killed run left`);
+  for (const name of readdirSync(tmpdir())) {
+    const run = /^livezone-lab-(\d+)-/.exec(name)?.[1];
+    if (run !== undefined && !isLabRun(run)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+  }
   const folder = mkdtempSync(path.join(tmpdir(), `${TEMPORARY}${process.pid}-`));
   mkdirSync(BUILD, { recursive: true });
   process.once("exit", () => {
@@ -182,7 +186,8 @@ async function main() {
     await play(plan);
   }
   const summary = summaryOf(readRounds(plan.results));
-  if (values.quick) console.log(cellTable(summary, plan.faults));
+  const isPart = values.ways !== undefined || values.faults !== undefined;
+  if (values.quick || (isPart && !values.report)) console.log(cellTable(summary, plan.faults));
   else writePage(ROOT, summary);
   return values.quick && summary.rounds < plan.ways.length * plan.faults.length * plan.rounds ? 1 : 0;
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startClients, startWatch } from "./clients.mjs";
 import { measureCosts } from "./costs.mjs";
 import { FAULTS } from "./faults.mjs";
-import { clientFigures, falseWithdrawals, GIVE_UP_MS, QUIET_MS } from "./figures.mjs";
+import { clientFigures, falseWithdrawals, GIVE_UP_MS, QUIET_MS, withdrawalTimes } from "./figures.mjs";
 import { until } from "./service.mjs";
 import { ADDRESSES, RESOLVER, TARGETS } from "./topology.mjs";
 
@@ -85,7 +85,8 @@ export class Session {
     if (fault.applies?.(this.running) === false) return undefined;
     const clients = await startClients(this.#place, this.running);
     await sleep(WARM_UP_MS + this.#random() * SPREAD_MS);
-    let faultAt = Date.now();
+    const beganAt = Date.now();
+    let faultAt = beganAt;
     const begin = () => {
       faultAt = Date.now();
     };
@@ -105,7 +106,11 @@ export class Session {
     await Promise.all(Object.values(clients).map((client) => client.stop()));
     await acting;
     await fault.mend(scene);
-    return { victim, ...this.#figures(clients, fault, victim, faultAt, endAt), load: Math.round(load * 10) / 10 };
+    return {
+      victim,
+      ...this.#figures(clients, fault, victim, { beganAt, faultAt, endAt }),
+      load: Math.round(load * 10) / 10,
+    };
   }
 
   /** Waits until the round is over. Returns when that was, Unix milliseconds. */
@@ -124,17 +129,16 @@ export class Session {
     }
   }
 
-  #figures(clients, { mayMiss }, victim, faultAt, endAt) {
-    const figures = Object.entries(clients).map(([id, { events, total }]) => [
-      id,
-      clientFigures(events, total, faultAt, endAt),
-    ]);
+  #figures(clients, { mayMiss }, victim, times) {
+    const figures = Object.entries(clients).map(([id, { events, total }]) => [id, clientFigures(events, total, times)]);
+    const { faultAt, endAt } = times;
     const changes = this.#changes.filter(({ server }) => server !== RESOLVER);
     const round = { from: faultAt, to: endAt, all: ALL, mayMiss, victim: ADDRESSES[victim] };
     return {
       clients: Object.fromEntries(figures),
       observed: Math.round((endAt - faultAt) / 100) / 10,
       withdrawals: falseWithdrawals(changes, round),
+      withdrawn: withdrawalTimes(changes, faultAt, ADDRESSES[victim]),
     };
   }
 

@@ -59,6 +59,7 @@ function cellOf(rounds) {
   return {
     rounds: good.length,
     spoilt: rounds.length - good.length,
+    withdrawn: timesOf(good.flatMap(({ withdrawn }) => withdrawn ?? [])),
     withdrawals: sum(good.map(({ withdrawals }) => withdrawals)),
     ...mapValues(CLIENTS_OF, (ids) => {
       const samples = of(ids);
@@ -77,6 +78,8 @@ function cellOf(rounds) {
     }),
   };
 }
+
+const timesOf = (times) => ({ count: times.length, median: median(times), worst: worst(times) });
 
 function costsOf(all) {
   const of = (key) => median(all.map((costs) => costs[key]));

@@ -43,6 +43,22 @@ export function cellTable(summary, faults, client = "all") {
   return wayTable(waysIn(summary), head, (way) => shown.map((fault) => cellText(summary, way, fault, client)));
 }
 
+/** How soon name servers, or the load balancer, left the target out. */
+export function withdrawnTable(summary, faults) {
+  const ids = waysIn(summary).filter((way) => faults.some((fault) => summary.cells[way]?.[fault]?.withdrawn.count > 0));
+  return wayTable(
+    ids,
+    faults.map((fault) => FAULTS[fault].title),
+    (way) =>
+      faults.map((fault) => {
+        const withdrawn = summary.cells[way]?.[fault]?.withdrawn;
+        return withdrawn === undefined || withdrawn.count === 0
+          ? ""
+          : `${seconds(withdrawn.median)} / ${seconds(withdrawn.worst)}`;
+      }),
+  );
+}
+
 /** Rounds of each cell. */
 export function roundsTable(summary, faults) {
   const head = faults.map((fault) => FAULTS[fault].title);

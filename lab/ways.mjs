@@ -1,6 +1,8 @@
 /** All ways to reach the apiservers, by id. */
 import { HAPROXY_WAYS } from "./ways/haproxy.mjs";
 import { LIVEZONE_WAYS } from "./ways/livezone.mjs";
+import { NAME_SERVER_WAYS } from "./ways/name-servers.mjs";
+import { NODE_PROXY_WAYS } from "./ways/node-proxies.mjs";
 import { ROUND_ROBIN_WAYS } from "./ways/round-robin.mjs";
 
 /**
@@ -10,6 +12,7 @@ import { ROUND_ROBIN_WAYS } from "./ways/round-robin.mjs";
  * @property {boolean} [isOurs]
  * @property {boolean} [isDns] whether clients learn the targets' addresses from DNS
  * @property {string[]} [needs] programs, besides BIND and Unbound
+ * @property {boolean} [forgetsSlowly] whether it shows nothing, and remembers failures for longer than a round
  * @property {(place) => Promise<Running>} start
  *
  * @typedef {object} Running
@@ -27,7 +30,7 @@ import { ROUND_ROBIN_WAYS } from "./ways/round-robin.mjs";
  */
 
 /** @type {Record<string, Way>} */
-export const WAYS = { ...LIVEZONE_WAYS, ...ROUND_ROBIN_WAYS, ...HAPROXY_WAYS };
+export const WAYS = { ...LIVEZONE_WAYS, ...ROUND_ROBIN_WAYS, ...NAME_SERVER_WAYS, ...HAPROXY_WAYS, ...NODE_PROXY_WAYS };
 
 /** The name of a way, with its settings. */
 export const nameOf = ({ title, settings }) => (settings === undefined ? title : `${title} (${settings})`);

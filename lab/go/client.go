@@ -49,6 +49,9 @@ var (
 // client-go's.
 var dialer = &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 
+// A curl that got the signal which ends this client.
+var errEnding = errors.New("ending")
+
 type event struct {
 	At      int64  `json:"at"`
 	Took    int64  `json:"took"`
@@ -77,6 +80,9 @@ func (r *recorder) begin() (int, bool) {
 }
 
 func (r *recorder) end(id int, lab string, err error) {
+	if errors.Is(err, errEnding) {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	began := r.open[id]
@@ -163,6 +169,10 @@ func curlRequest() (string, error) {
 	cmd := exec.Command("curl", "-q", "-s", "-o", "/dev/null", "--cacert", *ca, "--capath", "/nonexistent", "-m", seconds,
 		"-w", "%{http_code} %header{x-lab}", *url)
 	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
+		return "", errEnding
+	}
 	if err != nil {
 		return "", err
 	}

@@ -207,7 +207,7 @@ const VIRTUAL_WAYS = {
       KUBEADM({ path: "/readyz" }, fastCheck(place))
         .replace("timeout connect 5s", "timeout connect 500ms")
         .replace("timeout check 10s", "timeout check 1s"),
-    keepalived: { interval: 1, fall: 2, advertise: "  advert_int 0.3\n  vrrp_garp_master_delay 1\n" },
+    keepalived: { interval: 1, fall: 1, advertise: "  advert_int 0.3\n  vrrp_garp_master_delay 1\n" },
   },
 };
 

@@ -13,7 +13,7 @@ const MAIN = path.resolve(import.meta.dirname, "../../dist/main.js");
  * @typedef {object} LivezoneSettings
  * @property {string} [endpoint] further lines of the endpoint, such as `ttl: 1`
  * @property {string} [probe] further lines of its probe
- * @property {string} [zone] further lines of the zone
+ * @property {(host: string) => string} [zone] further lines of the zone
  * @property {boolean} [areSiblings]
  */
 
@@ -21,7 +21,7 @@ const MAIN = path.resolve(import.meta.dirname, "../../dist/main.js");
 export async function startLivezones(place, settings = {}) {
   const services = await Promise.all(SERVERS.map((host) => startServer(place, host, settings)));
   const admins = SERVERS.map((host) => createAdminClient({ kind: "socket", path: adminSocket(place, host) }));
-  const zoneFile = zoneText(place, settings);
+  const zoneFile = zoneText(place, "ns1", settings);
   return {
     services,
     first: services[0],
@@ -39,8 +39,8 @@ async function startServer(place, host, settings) {
   const folder = place.emptyFolder(host);
   mkdirSync(path.join(folder, "zones"));
   writeFileSync(path.join(folder, "livezone.yaml"), mainText(host, settings));
-  writeFileSync(path.join(folder, "zones", "k8s.yaml"), zoneText(place, settings));
-  if (settings.areSiblings) writeFileSync(path.join(folder, "siblings.key"), `${"5a".repeat(32)}\n`, { mode: 0o600 });
+  writeFileSync(path.join(folder, "zones", "k8s.yaml"), zoneText(place, host, settings));
+  if (settings.areSiblings) writeFileSync(path.join(folder, "siblings.key"), `${place.secret}\n`, { mode: 0o600 });
   const args = [MAIN, "serve", "--config", path.join(folder, "livezone.yaml")];
   return place.service(host, "livezone", process.execPath, args, { ready: /"msg":"ready"/ }).start();
 }
@@ -60,10 +60,10 @@ zones: [zones/*.yaml]
 ${areSiblings ? siblings : ""}`;
 }
 
-function zoneText(place, { endpoint = "", probe = "", zone = "" }) {
+function zoneText(place, host, { endpoint = "", probe = "", zone = () => "" }) {
   return `zone: ${ZONE}
 nameservers: { ns1: ${ADDRESSES.ns1}, ns2: ${ADDRESSES.ns2} }
-${zone}endpoints:
+${zone(host)}endpoints:
   api:
     port: ${PORT}
 ${endpoint}    targets: { ${TARGETS.map((id) => `${id}: ${ADDRESSES[id]}`).join(", ")} }
@@ -110,7 +110,10 @@ async function direct(place) {
   return { ...livezones, parts: livezones.services, client: { nameservers: SERVERS.map((host) => ADDRESSES[host]) } };
 }
 
-const transferTo = { zone: `transfer: { to: [${RESOLVER}] }\n` };
+// Unbound asks for the zone from the host's first address, whatever `outgoing-interface` says.
+const transferTo = (host) => `soa: { serialModulo: "${host === "ns1" ? 0 : 1}/2" }
+transfer: { to: [${RESOLVER}], allow: [{ from: ${ADDRESSES.corp} }] }
+`;
 
 /** The resolver has the zone as a secondary: Unbound. */
 async function secondaryUnbound(place) {
@@ -138,7 +141,7 @@ async function secondaryBind(place) {
 }
 
 async function secondary(place, clause, startIt) {
-  const livezones = await startLivezones(place, transferTo);
+  const livezones = await startLivezones(place, { zone: transferTo });
   const resolver = await startIt(place);
   return {
     ...livezones,

@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { type ClientFigures, labModule, type Observed, type Told, type View } from "./modules.js";
 
-const { clientFigures, falseWithdrawals } = await labModule<{
-  clientFigures(events: readonly Told[], total: number, faultAt: number): ClientFigures;
+const { clientFigures, falseWithdrawals, withdrawalTimes } = await labModule<{
+  clientFigures(
+    events: readonly Told[],
+    total: number,
+    times: { faultAt: number; beganAt?: number; endAt?: number },
+  ): ClientFigures;
   falseWithdrawals(changes: readonly View[], round: Observed): number;
+  withdrawalTimes(changes: readonly View[], faultAt: number, victim: string): number[];
 }>("figures");
 
 describe("what a client saw of a fault at 10,000 ms", () => {
@@ -34,8 +39,21 @@ describe("what a client saw of a fault at 10,000 ms", () => {
       expected: { last: 0, failed: 0, slowed: 0, unready: 1 },
     },
   ];
+
+  test("what goes wrong in a prelude is not held against the round", () => {
+    const events = [{ at: 6_000, took: 20, error: "refused" }];
+    expect(clientFigures(events, 1, { faultAt: 10_000, beganAt: 5_000 })).toMatchObject({ before: 0, failed: 0 });
+    expect(clientFigures(events, 1, { faultAt: 10_000 })).toMatchObject({ before: 1, failed: 0 });
+  });
+
+  test("a client in trouble at the end of the round is told from one that is over it", () => {
+    const events = [{ at: 20_000, took: 20, error: "refused" }];
+    expect(clientFigures(events, 1, { faultAt: 10_000, endAt: 22_000 })).toMatchObject({ isOpen: true });
+    expect(clientFigures(events, 1, { faultAt: 10_000, endAt: 27_000 })).toMatchObject({ isOpen: false });
+  });
+
   test.each(cases)("$name", ({ events, expected }) => {
-    expect(clientFigures(events, 50, 10_000)).toMatchObject({ ...expected, total: 50 });
+    expect(clientFigures(events, 50, { faultAt: 10_000 })).toMatchObject({ ...expected, total: 50 });
   });
 });
 
@@ -70,6 +88,18 @@ describe("false withdrawals", () => {
   ];
   test.each(cases)("$name", ({ mayMiss, views, count }) => {
     expect(falseWithdrawals(views, { ...observed, mayMiss })).toBe(count);
+  });
+
+  test("the times of those that are right count from the fault, once for each name server", () => {
+    const at = (ms: number, server: string, ...addresses: string[]): View => ({ at: ms, server, addresses });
+    const changes = [
+      at(50, "ns1", "a"),
+      at(60, "ns1", ...all),
+      at(400, "ns1", "a", "c"),
+      at(900, "ns2", "a", "c"),
+      at(950, "ns1", "a"),
+    ];
+    expect(withdrawalTimes(changes, 100, "b")).toEqual([0.3, 0.8]);
   });
 
   test("are counted for each name server", () => {

@@ -9,6 +9,7 @@ export interface Told {
 }
 
 export interface ClientFigures {
+  readonly isOpen: boolean;
   readonly last: number;
   readonly failed: number;
   readonly slowed: number;
@@ -77,7 +78,7 @@ export async function labModule<T>(name: string): Promise<T> {
 
 /** One client of a round in which nothing went wrong, or what `figures` say. */
 export function client(figures: Partial<ClientFigures> = {}): ClientFigures {
-  return { last: 0, failed: 0, slowed: 0, unready: 0, before: 0, total: 100, ...figures };
+  return { last: 0, failed: 0, slowed: 0, unready: 0, before: 0, isOpen: false, total: 100, ...figures };
 }
 
 /** One round, as the store has it. */
