@@ -99,10 +99,10 @@ export function readTsig(message: Uint8Array, start: number): TsigRecord | undef
       algorithm: lowerName(algorithm),
       timeSigned: view.getUint16(timeAt) * 2 ** 32 + view.getUint32(timeAt + 2),
       fudge: view.getUint16(timeAt + 6),
-      mac: message.slice(macAt, macEnd),
+      mac: copyOf(message, macAt, macEnd),
       originalId: view.getUint16(macEnd),
       error: view.getUint16(macEnd + 2),
-      other: message.slice(otherAt),
+      other: copyOf(message, otherAt, message.length),
     };
   } catch (error) {
     if (error instanceof NameError || error instanceof RangeError) return undefined;
@@ -234,9 +234,14 @@ function appendTsig(room: Uint8Array, length: number, fields: Omit<TsigRecord, "
   return at;
 }
 
+/** Octets of a message, copied: what comes over TCP is a Buffer, whose `slice` is the message itself. */
+function copyOf(message: Uint8Array, start: number, end: number): Uint8Array {
+  return Uint8Array.from(message.subarray(start, end));
+}
+
 /** The header as it was when the message was signed: with its own id, and without the TSIG record. */
 function unsignedHeader(message: Uint8Array, originalId: number): Uint8Array {
-  const header = message.slice(0, HEADER_OCTETS);
+  const header = copyOf(message, 0, HEADER_OCTETS);
   header.set(twoOctets(originalId), 0);
   header.set(twoOctets((((header[10] as number) << 8) | (header[11] as number)) - 1), 10);
   return header;

@@ -234,6 +234,18 @@ test("rules: address and key must both fit the same rule", () => {
   expect(mayTransfer([], clientAt(LISTED), CORP.name)).toBe(false);
 });
 
+test("a signed request is left as it came, be it in a Buffer as from a socket", () => {
+  const query = sign(transferQuery({ type: "SOA" }), { time: NOW });
+  const before = query.toString("hex");
+  // A proxy may have given the message another id, under which it waits for the reply.
+  query.writeUInt16BE(0x1717, 0);
+  const { octets, message } = ask(query, WITH_KEY, "tcp");
+  expect(message).toMatchObject({ id: 0x1717, rcode: "NOERROR" });
+  expect(signatureOf(octets, message, query.subarray(-38, -6))).toBe("0 valid");
+  query.writeUInt16BE(0x4242, 0);
+  expect(query.toString("hex")).toBe(before);
+});
+
 test("a query without a signature leaves nothing due", () => {
   const signature = new ReplySignature();
   expect(signature).toMatchObject({ size: 0, isValid: false, signer: undefined });
