@@ -135,6 +135,12 @@ export class AnswerTable {
     return false;
   }
 
+  /** Whether a name is that of a zone: it has an SOA of its own. */
+  isZone(name: LookupName): boolean {
+    const node = this.names.lookUp(name, 0);
+    return node >= 0 && this.ownAnswer(node, TYPE.SOA) >= 0;
+  }
+
   /** Offset in `answers` of what a node answers for `type`, in its first form. */
   private answerOf(node: number, type: number): number {
     const { nodes } = this.names;

@@ -148,7 +148,10 @@ class Responder {
     if (!isKnownClass(query.class)) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
     if (isRefusedType(query.type)) return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
     if (isTransferType(query.type) && !this.mayTransfer()) {
-      return this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED);
+      // RFC 5936 §2.2.1.
+      return state.table.isZone(query.name)
+        ? this.refuse(RCODE.REFUSED, EXTENDED_ERROR.NOT_SUPPORTED)
+        : this.refuse(RCODE.NOTAUTH, EXTENDED_ERROR.NOT_AUTHORITATIVE);
     }
     if (query.class === CLASS.CH) return this.answerChaos();
     if (isTransferType(query.type)) return this.transfer();

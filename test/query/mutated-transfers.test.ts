@@ -114,6 +114,13 @@ function nameAt(message: Buffer, start: number): { readonly octets: Buffer; read
   return undefined;
 }
 
+/** Where a name ends; one that points to nowhere has an end, too. */
+function endOfName(message: Buffer, start: number): number {
+  let at = start;
+  while ((message[at] ?? 0) > 0 && (message[at] as number) < 0xc0) at += 1 + (message[at] as number);
+  return at + ((message[at] ?? 0) === 0 ? 1 : 2);
+}
+
 /** Whether the last record signs the message with the key, by the letter of RFC 8945 §4.3. Apart from `src/wire/tsig.ts`. */
 function isSigned(message: Buffer): boolean {
   let at = (nameAt(message, 12)?.end ?? 0) + 4;
@@ -121,7 +128,7 @@ function isSigned(message: Buffer): boolean {
   const records = message.readUInt16BE(6) + message.readUInt16BE(8) + message.readUInt16BE(10);
   for (let left = records; left > 0; left -= 1) {
     start = at;
-    const { end } = nameAt(message, at) ?? { end: message.length };
+    const end = endOfName(message, at);
     at = end + 10 + message.readUInt16BE(end + 8);
   }
   const owner = nameAt(message, start);

@@ -1,0 +1,523 @@
+// What transfers cost, and what they do when things go wrong, with the real process.
+//
+//     node bench/transfers.mjs table | slow | busy [--rate 17] | kill [--times 200]
+//
+// table: who gets which answer to which request, livezone beside Knot and BIND. slow: queries/s with a secondary that is slow, one that
+// resets and one that is dead, against without, in turn. busy: 1,000 zones that change once a minute each, with Knot as their secondary:
+// CPU time, and queries/s against without changes. kill: SIGKILL again and again, and the clock set back a day: serials only increase.
+import { spawn, spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { createAdminClient } from "../dist/client/admin.js";
+import { ask } from "../dist/client/ask.js";
+import { readReply } from "../dist/client/reply.js";
+import { compile, median, runLoad } from "./measure.mjs";
+import { QUERY_KINDS } from "./queries.mjs";
+import { cpuSeconds, residentMb } from "./servers.mjs";
+import { request, SECRET, sign } from "./transfer-requests.mjs";
+
+const {
+  values,
+  positionals: [part],
+} = parseArgs({
+  allowPositionals: true,
+  options: { rate: { type: "string", default: "17" }, times: { type: "string", default: "200" } },
+});
+const PORTS = { livezone: 15_600, knot: 15_601, bind: 15_602, secondary: 15_603, dead: 15_604 };
+const HOME = mkdtempSync(path.join(tmpdir(), "livezone-transfers-"));
+const ZONE = "k8s.example.test";
+const KEY = SECRET.toString("base64");
+
+const children = new Set();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(HOME, { recursive: true, force: true });
+});
+
+function write(folder, files) {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text, { mode: 0o600 });
+  }
+}
+
+function start(program, args, cwd, env = {}) {
+  const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+  child.output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (child.output += data));
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  return child;
+}
+
+async function until(what, condition, timeoutMs = 30_000) {
+  for (const end = Date.now() + timeoutMs; !(await condition()); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`in vain: ${what}`);
+  }
+}
+
+async function serialAt(port, zone = ZONE) {
+  const reply = await ask({ server: { address: "127.0.0.1", port }, name: zone, type: "SOA", timeoutMs: 500 }).catch(
+    () => undefined,
+  );
+  return Number(reply?.answers.find(({ type }) => type === "SOA")?.data.split(" ")[2]);
+}
+
+/** Starts livezone in a folder. @param core absent = any */
+async function startLivezone(folder, { core, env } = {}) {
+  const main = path.resolve(import.meta.dirname, "../dist/main.js");
+  const command = [process.execPath, main, "serve", "--config", "livezone.yaml"];
+  const [program, ...args] = core === undefined ? command : ["taskset", "-c", String(core), ...command];
+  const child = start(program, args, folder, env);
+  await until("ready", () => child.output.includes('"msg":"ready"')).catch((error) => {
+    console.log(child.output.slice(-2_000));
+    throw error;
+  });
+  return child;
+}
+
+function startKnot(folder, zones, { port, core }) {
+  mkdirSync(folder, { recursive: true });
+  const conf = `server:
+    rundir: ${folder}
+    listen: 127.0.0.1@${port}
+log:
+  - target: stderr
+    any: warning
+database:
+    storage: ${folder}
+key:
+  - id: corp
+    algorithm: hmac-sha256
+    secret: ${KEY}
+remote:
+  - id: primary
+    address: 127.0.0.1@${PORTS.livezone}
+    key: corp
+acl:
+  - id: notify
+    address: 127.0.0.1
+    key: corp
+    action: notify
+zone:
+${zones.map((zone) => `  - domain: ${zone}\n    storage: ${folder}\n    zonefile-sync: -1\n    master: primary\n    acl: notify\n`).join("")}`;
+  writeFileSync(path.join(folder, "knot.conf"), conf);
+  const command = ["/usr/sbin/knotd", "-c", path.join(folder, "knot.conf")];
+  return core === undefined
+    ? start(command[0], command.slice(1), folder)
+    : start("taskset", ["-c", String(core), ...command], folder);
+}
+
+const zoneText = (zone, records = "") => `zone: ${zone}
+allowSpecialAddresses: true
+nameservers: { ns1: 127.0.0.1 }
+${records}endpoints:
+  api: { port: 6443, targets: { cp1: 127.0.1.1, cp2: 127.0.1.2, cp3: 127.0.1.3 }, probe: { type: none } }
+`;
+
+const mainText = (more = "") => `listen: ["127.0.0.1:${PORTS.livezone}"]
+stateDir: state
+admin: { socket: admin.sock }
+transfer: { keys: { corp: { secretFile: corp.tsig } } }
+zones: [zones/*.yaml]
+${more}`;
+
+async function force(admin, zone, id, isUp) {
+  const at = `/api/v1/endpoints/api.${zone}/targets/${id}`;
+  const reply = isUp
+    ? await admin.ask("POST", `${at}/unforce`, {})
+    : await admin.ask("POST", `${at}/force`, { health: "down", force: true });
+  if (reply.status >= 300) throw new Error(`${at}: ${reply.status}`);
+}
+
+/** Sends a request over TCP. @returns the first reply, and how many records came in all; undefined: it was closed without a word */
+function overTcp(port, message, from = "127.0.0.1") {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: from });
+    let octets = Buffer.alloc(0);
+    let soas = 0;
+    let records = 0;
+    let first;
+    const finish = () => {
+      socket.destroy();
+      resolve(first && { ...first, records });
+    };
+    socket.setTimeout(1_500, finish);
+    socket.once("error", finish);
+    socket.once("close", finish);
+    socket.once("connect", () => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(message.length);
+      socket.write(Buffer.concat([length, message]));
+    });
+    socket.on("data", (data) => {
+      octets = Buffer.concat([octets, data]);
+      while (octets.length >= 2 && octets.length >= 2 + octets.readUInt16BE(0)) {
+        const one = octets.subarray(2, 2 + octets.readUInt16BE(0));
+        octets = octets.subarray(2 + one.length);
+        first ??= describe(one);
+        const { answers, rcode } = readReply(Uint8Array.from(one));
+        records += answers.length;
+        soas += answers.filter(({ type }) => type === "SOA").length;
+        if (
+          rcode !== "NOERROR" ||
+          answers.length === 0 ||
+          records === 1 ||
+          (answers.at(-1).type === "SOA" && soas > 1)
+        ) {
+          return finish();
+        }
+      }
+    });
+  });
+}
+
+/** Response code, and the error of the TSIG record that ends a message. */
+function describe(message) {
+  const rcode = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "", "", "", "NOTAUTH"][
+    message[3] & 15
+  ];
+  const at = message.lastIndexOf(Buffer.from("\x0bhmac-sha256\x00", "latin1"));
+  if (message.readUInt16BE(10) === 0 || at < 0) return { rcode, tsig: "-" };
+  const macLength = message.readUInt16BE(at + 13 + 8);
+  const error = message.readUInt16BE(at + 13 + 10 + macLength + 2);
+  const names = { 0: "ok", 16: "BADSIG", 17: "BADKEY", 18: "BADTIME", 22: "BADTRUNC" };
+  return { rcode, tsig: `${names[error] ?? error}${macLength === 0 ? ", unsigned" : ""}` };
+}
+
+/** The same zone in Knot and in BIND, to be transferred by 127.0.0.1 with the key. */
+async function startOthers(serial) {
+  const text = `$TTL 5\n@ SOA ns1 hostmaster ${serial} 60 30 1209600 5\n@ NS ns1\nns1 A 127.0.0.1\napi A 127.0.1.1\napi A 127.0.1.2\n`;
+  const knot = path.join(HOME, "knot");
+  write(knot, {
+    "zone.zone": text,
+    "knot.conf": `server:
+    rundir: ${knot}
+    listen: 127.0.0.1@${PORTS.knot}
+database:
+    storage: ${knot}
+key:
+  - id: corp
+    algorithm: hmac-sha256
+    secret: ${KEY}
+acl:
+  - id: corp
+    address: 127.0.0.1
+    key: corp
+    action: transfer
+zone:
+  - domain: ${ZONE}
+    file: ${knot}/zone.zone
+    acl: corp
+`,
+  });
+  start("/usr/sbin/knotd", ["-c", path.join(knot, "knot.conf")], knot);
+  const bind = path.join(HOME, "bind");
+  write(bind, {
+    "zone.zone": text,
+    "named.conf": `options { directory "${bind}"; listen-on port ${PORTS.bind} { 127.0.0.1; }; listen-on-v6 { none; }; pid-file none;
+  session-keyfile "${bind}/session.key"; recursion no; notify no; allow-query { any; }; };
+controls { };
+key corp { algorithm hmac-sha256; secret "${KEY}"; };
+acl here { 127.0.0.1; };
+zone "${ZONE}" { type primary; file "zone.zone"; allow-transfer { !{ !here; any; }; key corp; }; ixfr-from-differences yes; };
+`,
+  });
+  start("/usr/sbin/named", ["-g", "-n", "1", "-c", path.join(bind, "named.conf")], bind);
+  for (const port of [PORTS.knot, PORTS.bind]) await until(port, async () => (await serialAt(port)) === serial);
+}
+
+async function table() {
+  const folder = path.join(HOME, "livezone");
+  write(folder, {
+    "livezone.yaml": mainText(),
+    "corp.tsig": KEY,
+    "zones/a.yaml": `${zoneText(ZONE)}transfer: { allow: { from: 127.0.0.1, key: corp } }\n`,
+  });
+  await startLivezone(folder);
+  const admin = createAdminClient({ kind: "socket", path: path.join(folder, "admin.sock") });
+  const kept = [await serialAt(PORTS.livezone)];
+  for (const isUp of [false, true, false, true, false]) {
+    await force(admin, ZONE, "cp3", isUp);
+    kept.push(await serialAt(PORTS.livezone));
+  }
+  const serial = kept.at(-1);
+  await startOthers(serial);
+  const now = Math.floor(Date.now() / 1000);
+  const axfr = request({ zone: ZONE, type: "AXFR" });
+  const ixfr = (from) => sign(request({ zone: ZONE, type: "IXFR", serial: from }));
+  const cases = [
+    ["AXFR with the key", sign(axfr)],
+    ["AXFR without a key", axfr],
+    ["AXFR, an unlisted address with the key", sign(axfr), "127.0.0.9"],
+    ["AXFR, an unlisted address", axfr, "127.0.0.9"],
+    ["AXFR, a key that nobody knows", sign(axfr, { key: "nope" })],
+    ["AXFR, a wrong secret", sign(axfr, { secret: Buffer.alloc(32) })],
+    ["AXFR, a clock 301 s late", sign(axfr, { time: now - 301 })],
+    ["AXFR, a clock 310 s early", sign(axfr, { time: now + 310 })],
+    ["AXFR, a MAC of 16 octets", sign(axfr, { octets: 16 })],
+    ["AXFR, a MAC of 10 octets", sign(axfr, { octets: 10 })],
+    ["AXFR, no MAC", sign(axfr, { octets: 0 })],
+    ["AXFR of another zone", sign(request({ zone: "other.test", type: "AXFR" }))],
+    ["AXFR of a name in the zone", sign(request({ zone: `api.${ZONE}`, type: "AXFR" }))],
+    ["IXFR without an SOA", sign(request({ zone: ZONE, type: "IXFR" }))],
+    ["IXFR from the present serial", ixfr(serial)],
+    ["IXFR from a future serial", ixfr(serial + 1_000)],
+    ["IXFR from 0", ixfr(0)],
+    ...kept
+      .slice(0, -1)
+      .map((from, index) => [`IXFR from a kept serial (${index + 1} of ${kept.length - 1})`, ixfr(from)]),
+  ];
+  console.log("| request | livezone | Knot | BIND |\n|---|---|---|---|");
+  for (const [name, message, from] of cases) {
+    const replies = [];
+    for (const server of ["livezone", "knot", "bind"]) replies.push(await overTcp(PORTS[server], message, from));
+    const shown = replies.map((one) =>
+      one === undefined ? "closed" : `${one.rcode}, TSIG ${one.tsig}, ${one.records} records`,
+    );
+    console.log(`| ${name} | ${shown.join(" | ")} |`);
+  }
+  for (const program of ["dig", "kdig"]) {
+    const counts = [];
+    for (const what of ["AXFR", "IXFR=0", ...kept.map((from) => `IXFR=${from}`)]) {
+      const args = ["@127.0.0.1", "-p", PORTS.livezone, "-y", `hmac-sha256:corp:${KEY}`, "+tcp", ZONE, what].map(
+        String,
+      );
+      const { stdout, status } = spawnSync(program, args, { encoding: "utf8" });
+      const lines = stdout.split("\n").filter((line) => /^\S+\s+\d+\s+IN\s/.test(line)).length;
+      const isBad = /verif|BAD|failed|WARNING/i.test(stdout) || status !== 0;
+      counts.push(`${what.slice(0, 4)} ${isBad ? `NOT VERIFIED ${stdout.slice(0, 200)}` : `${lines} records`}`);
+    }
+    console.log(`${program}, signatures verified: ${counts.join("; ")}`);
+  }
+}
+
+async function loadOf(folder, zones) {
+  const load = compile(folder, "load");
+  const queries = path.join(folder, "queries.txt");
+  writeFileSync(queries, `${zones.flatMap((zone) => QUERY_KINDS.a(`api.${zone}`)).join("\n")}\n`);
+  return async (seconds) => {
+    const { qps } = await runLoad(load, [
+      "--port",
+      PORTS.livezone,
+      "--queries",
+      queries,
+      "--seconds",
+      seconds,
+      "--warmup",
+      0.3,
+    ]);
+    return qps;
+  };
+}
+
+/** Rounds in turn, without and with what `whileRunning` does. */
+async function compared(rounds, seconds, runLoadFor, whileRunning) {
+  const without = [];
+  const withIt = [];
+  await runLoadFor(2);
+  for (let round = 0; round < rounds; round += 1) {
+    without.push(await runLoadFor(seconds));
+    const state = { isOver: false };
+    const busy = whileRunning(state);
+    withIt.push(await runLoadFor(seconds));
+    state.isOver = true;
+    await busy;
+  }
+  const ratios = withIt.map((qps, index) => qps / without[index]);
+  console.log(
+    `queries/s: ${Math.round(median(without))} without, ${Math.round(median(withIt))} with; ratio ${median(ratios).toFixed(3)}`,
+  );
+  console.log(`  rounds: ${ratios.map((one) => one.toFixed(3)).join(" ")}`);
+}
+
+async function slow() {
+  const folder = path.join(HOME, "livezone");
+  const records = `records: |\n${Array.from({ length: 20_000 }, (_, i) => `  host${i} 300 IN A 192.0.2.${i % 250}`).join("\n")}\n`;
+  const to = `transfer: { to: ["127.0.0.1:${PORTS.dead}", "127.0.0.3:${PORTS.secondary}"], allow: 127.0.0.0/8 }\n`;
+  write(folder, {
+    "livezone.yaml": mainText(),
+    "corp.tsig": KEY,
+    "zones/a.yaml": `${zoneText(ZONE, records)}${to}`,
+  });
+  // A secondary that takes every NOTIFY and says nothing; at the other address nobody listens.
+  const silent = createSocket("udp4");
+  let notifies = 0;
+  silent.on("message", (message) => {
+    if (message[2] >> 3 === 4) notifies += 1;
+  });
+  silent.bind(PORTS.dead, "127.0.0.1");
+  const livezone = await startLivezone(folder, { core: 0 });
+  const admin = createAdminClient({ kind: "socket", path: path.join(folder, "admin.sock") });
+  const axfr = request({ zone: ZONE, type: "AXFR" });
+  const framed = Buffer.concat([Buffer.from([0, axfr.length]), axfr]);
+  const done = { slow: 0, reset: 0, whole: 0 };
+  /** Reads nothing at all, until it is cut. */
+  const readNothing = async (state) => {
+    while (!state.isOver) {
+      const socket = connect({ port: PORTS.livezone, host: "127.0.0.1", localAddress: "127.0.0.4" });
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      socket.pause();
+      socket.write(framed);
+      done.slow += 1;
+      await Promise.race([once(socket, "close"), sleep(4_000)]);
+      socket.resetAndDestroy();
+    }
+  };
+  const resetInTheMiddle = async (state) => {
+    while (!state.isOver) {
+      const socket = connect({ port: PORTS.livezone, host: "127.0.0.1", localAddress: "127.0.0.5" });
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      socket.write(framed);
+      await Promise.race([once(socket, "data"), sleep(1_000)]);
+      socket.resetAndDestroy();
+      done.reset += 1;
+      await sleep(100);
+    }
+  };
+  /** A change a second, which the dead and the silent one are told of again and again. */
+  const change = async (state) => {
+    for (let isUp = false; !state.isOver; isUp = !isUp) {
+      await force(admin, ZONE, "cp1", isUp);
+      await sleep(1_000);
+    }
+  };
+  const runLoadFor = await loadOf(folder, [ZONE]);
+  await compared(8, 5, runLoadFor, (state) =>
+    Promise.all([readNothing(state), resetInTheMiddle(state), change(state)]),
+  );
+  const whole = await overTcp(PORTS.livezone, axfr);
+  done.whole = whole?.records;
+  console.log(
+    `${done.slow} transfers that nothing was read of, ${done.reset} reset in the middle; after that ${done.whole} records to who asks properly`,
+  );
+  console.log(
+    `${notifies} NOTIFYs to the silent secondary; told in the log: ${livezone.output.split('"msg":"secondary does not follow"').length - 1}`,
+  );
+  silent.close();
+}
+
+async function busy() {
+  const folder = path.join(HOME, "livezone");
+  const zones = [ZONE, ...Array.from({ length: 999 }, (_, index) => `z${index}.example.test`)];
+  const to = `transfer: { to: { address: "127.0.0.1:${PORTS.secondary}", key: corp } }\n`;
+  write(folder, {
+    "livezone.yaml": mainText("log: { level: warn }\n".replace("warn", "info")),
+    "corp.tsig": KEY,
+    ...Object.fromEntries(zones.map((zone) => [`zones/${zone}.yaml`, `${zoneText(zone)}${to}`])),
+  });
+  const livezone = await startLivezone(folder, { core: 0 });
+  startKnot(path.join(HOME, "secondary"), zones, { port: PORTS.secondary, core: 1 });
+  await until(
+    "the secondary has all",
+    async () => {
+      for (const zone of zones) if (!Number.isInteger(await serialAt(PORTS.secondary, zone))) return false;
+      return true;
+    },
+    120_000,
+  );
+  const admin = createAdminClient({ kind: "socket", path: path.join(folder, "admin.sock") });
+  const rate = Number(values.rate);
+  let made = 0;
+  const change = async (state) => {
+    const from = performance.now();
+    for (let own = 0; !state.isOver; own += 1, made += 1) {
+      const zone = zones[made % zones.length];
+      await force(admin, zone, `cp${1 + (made % 3)}`, Math.floor(made / zones.length) % 2 === 1);
+      await sleep(Math.max(0, from + (1_000 / rate) * (own + 1) - performance.now()));
+    }
+  };
+  const cpuOf = async (seconds, whileRunning) => {
+    const state = { isOver: false };
+    const running = whileRunning(state);
+    const before = cpuSeconds([livezone.pid]);
+    const since = performance.now();
+    await sleep(seconds * 1_000);
+    const share = ((cpuSeconds([livezone.pid]) - before) / (performance.now() - since)) * 1e5;
+    state.isOver = true;
+    await running;
+    return share;
+  };
+  await sleep(5_000);
+  const idle = await cpuOf(20, async () => {});
+  const changing = await cpuOf(60, change);
+  console.log(
+    `${zones.length} zones, ${rate} changes/s: ${changing.toFixed(1)} % of a core, ${idle.toFixed(1)} % without changes (${residentMb([livezone.pid]).toFixed(0)} MB)`,
+  );
+  const runLoadFor = await loadOf(folder, zones);
+  await compared(8, 4, runLoadFor, change);
+  await until(
+    "the secondary is current",
+    async () => {
+      for (const zone of zones)
+        if ((await serialAt(PORTS.secondary, zone)) !== (await serialAt(PORTS.livezone, zone))) return false;
+      return true;
+    },
+    60_000,
+  );
+  console.log(`the secondary has every serial after ${made} changes`);
+}
+
+async function kill() {
+  const folder = path.join(HOME, "livezone");
+  const to = `transfer: { to: { address: "127.0.0.1:${PORTS.secondary}", key: corp } }\n`;
+  write(folder, { "livezone.yaml": mainText(), "corp.tsig": KEY, "zones/a.yaml": `${zoneText(ZONE)}${to}` });
+  const times = Number(values.times);
+  let last = 0;
+  let backwards = 0;
+  let repeated = 0;
+  let followed = 0;
+  startKnot(path.join(HOME, "secondary"), [ZONE], { port: PORTS.secondary });
+  const admin = createAdminClient({ kind: "socket", path: path.join(folder, "admin.sock") });
+  const seconds = { ahead: 0 };
+  for (let round = 0; round < times; round += 1) {
+    // The clock set back a day for the second half.
+    const env =
+      round < times / 2
+        ? {}
+        : {
+            LD_PRELOAD: "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+            FAKETIME: "-1d",
+            DONT_FAKE_MONOTONIC: "1",
+          };
+    const livezone = await startLivezone(folder, { env });
+    const first = await serialAt(PORTS.livezone);
+    if (first < last) backwards += 1;
+    if (first === last) repeated += 1;
+    for (let change = Math.floor(Math.random() * 4); change >= 0; change -= 1)
+      await force(admin, ZONE, "cp1", change % 2 === 0);
+    const now = await serialAt(PORTS.livezone);
+    if (now < first) backwards += 1;
+    if (round % 10 === 9 && round < times / 2) {
+      await until("the secondary follows", async () => (await serialAt(PORTS.secondary)) === now, 70_000);
+      followed += 1;
+    }
+    last = now;
+    seconds.ahead = now - Math.floor(Date.now() / 1000);
+    const gone = once(livezone, "exit");
+    livezone.kill("SIGKILL");
+    await gone;
+  }
+  console.log(
+    `${times} times SIGKILL, half of them with the clock a day back: serial lower ${backwards} times, the same ${repeated} times`,
+  );
+  console.log(
+    `the secondary had the newest serial ${followed} of ${followed} times that it was asked; the last serial is ${seconds.ahead} s ahead of the clock`,
+  );
+}
+
+const parts = { table, slow, busy, kill };
+if (parts[part] === undefined) throw new Error(`name a part: ${Object.keys(parts).join(", ")}`);
+await parts[part]().catch((error) => {
+  console.log(error);
+  process.exitCode = 1;
+});
+process.exit();
