@@ -380,7 +380,7 @@ async function slow() {
       await Promise.race([once(socket, "data"), sleep(1_000)]);
       socket.resetAndDestroy();
       done.reset += 1;
-      await sleep(100);
+      await sleep(1_000);
     }
   };
   /** A change a second, which the dead and the silent one are told of again and again. */

@@ -24,7 +24,9 @@ import { subscribeParts } from "./server/subscribers.js";
 import { Leaving, type Predecessor } from "./server/takeover.js";
 import { buildTransferParts } from "./server/transfers.js";
 import { zoneEvents } from "./server/zone-events.js";
+import type { ZoneStanding } from "./transfer/service.js";
 import { WorkerPool } from "./transport/worker-pool.js";
+import type { Name } from "./wire/name.js";
 import { SIPHASH_KEY_OCTETS } from "./wire/siphash.js";
 
 /** A running server. */
@@ -79,7 +81,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   // Its threads keep the process alive, which no timer does.
   const tables = new CompiledZones();
   const events = new ServerEvents(clock, log);
-  const transferring = buildTransferParts({ clock, random, log, events });
+  // Who is active among siblings is known to them, who are built later.
+  const standingOf = (zone: Name): ZoneStanding => siblings?.primaries.standing(zone) ?? "active";
+  const transferring = buildTransferParts({ clock, random, log, events, standingOf });
   const { transfers } = transferring;
   const pool = new WorkerPool({ workers: config.workers, log, zones: tables, transfers });
   events.subscribe("log", eventLogging(log));
@@ -89,8 +93,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { served } = sighted;
   const health = buildHealthParts({ clock, random, events, saved, state, ...sighted });
   sighted.connect(health.monitor);
-  const siblings =
-    config.siblings && new SiblingParts({ clock, random, log, events, state, served, health, pool }, config.siblings);
+  const siblings: SiblingParts | undefined =
+    config.siblings &&
+    new SiblingParts({ clock, random, log, events, state, served, health, pool, transfers }, config.siblings);
   const policy = new ThreadPolicy(pool, config.workers, randomBytes(SIPHASH_KEY_OCTETS), transfers);
   const openSource = createOpenSource({ clock, random });
   const discovery = new Discovery({ clock, events, served, ...health, ...saved.discovered, openSource });

@@ -2,7 +2,7 @@ import type { SocketAddress } from "../lib/listening.js";
 import { buildEndpoints } from "./build-endpoints.js";
 import { buildNameservers } from "./build-nameservers.js";
 import { type ProbeLayer, probeLayer } from "./build-probe.js";
-import type { RecordsConfig, ZoneConfig } from "./config.js";
+import type { RecordsConfig, SoaConfig, ZoneConfig } from "./config.js";
 import { builtIn } from "./option.js";
 import { defaultsOptions } from "./schema.js";
 import { soaOptions, type ZoneInput, zoneOptions } from "./schema-zone.js";
@@ -20,6 +20,8 @@ export interface ZoneDefaults {
   readonly keys: ReadonlySet<string>;
   /** Where queries are answered. */
   readonly listen: readonly SocketAddress[];
+  /** The share of serials of this server among its siblings; absent = every serial. */
+  readonly serialModulo: SoaConfig["serialModulo"] | undefined;
   readonly ttl: number | undefined;
   readonly probe: ProbeLayer | undefined;
 }
@@ -41,6 +43,7 @@ export function buildZoneConfig(
   checkNames(context, endpoints);
   warnOfSpecialName(context);
   const records = buildRecords(context);
+  const serialModulo = input.soa?.serialModulo ?? defaults.serialModulo;
   const transfer = buildZoneTransfer(source, valid, defaults, report);
   if (!(input.allowSpecialAddresses ?? builtIn(zoneOptions.allowSpecialAddresses))) refuseSpecial(context);
   return {
@@ -54,7 +57,7 @@ export function buildZoneConfig(
       refresh: input.soa?.refresh ?? (transfer ? TRANSFERRED_REFRESH_SECONDS : builtIn(soaOptions.refresh)),
       retry: input.soa?.retry ?? (transfer ? TRANSFERRED_RETRY_SECONDS : builtIn(soaOptions.retry)),
       expire: input.soa?.expire ?? builtIn(soaOptions.expire),
-      ...(input.soa?.serialModulo && { serialModulo: input.soa.serialModulo }),
+      ...(serialModulo && { serialModulo }),
     },
     ...(records === undefined ? {} : { records }),
     endpoints,

@@ -17,7 +17,7 @@ import { formatPath, quote } from "./quote.js";
 import { checkRuntimePaths, whyUnreadableFolder } from "./runtime-paths.js";
 import { logOptions, type MainInput, mainOptions, mainSchema } from "./schema.js";
 import { zoneSchema } from "./schema-zone.js";
-import { buildSiblings, checkPlaces } from "./siblings.js";
+import { buildSiblings, checkPlaces, shareOfSerials } from "./siblings.js";
 import { MAX_FILE_OCTETS, parseSource, problemAt, type Report, type Source } from "./source.js";
 import { buildTransfer } from "./transfer.js";
 import { warnOfUnsavedSerials } from "./transfer-warnings.js";
@@ -88,6 +88,7 @@ function load(file: string, report: Report): Config | undefined {
   const defaults: ZoneDefaults = {
     keys: new Set(transfer.keys.map(({ name }) => name)),
     listen,
+    serialModulo: siblings && shareOfSerials(siblings),
     ttl: main.value.defaults?.ttl,
     probe: probeLayer(source, main, ["defaults", "probe"], main.value.defaults?.probe),
   };

@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { formatAddress, type SocketAddress } from "../lib/listening.js";
-import type { SiblingConfig, SiblingsConfig } from "./config.js";
+import type { SiblingConfig, SiblingsConfig, SoaConfig } from "./config.js";
 import { checkSecrecy } from "./credentials.js";
 import { builtIn } from "./option.js";
 import { quote } from "./quote.js";
@@ -177,4 +177,10 @@ function buildPeers(
     }
     return [{ name: parsed.value, ...at }];
   });
+}
+
+/** The share of serials of a server among its siblings, so that no two of them ever make the same one for different records. */
+export function shareOfSerials({ name, peers }: SiblingsConfig): NonNullable<SoaConfig["serialModulo"]> {
+  const names = [name, ...peers.map((peer) => peer.name)].sort();
+  return { remainder: names.indexOf(name), modulus: Math.max(2, names.length) };
 }

@@ -8,6 +8,7 @@ import type { Beat, Reply, SiblingEndpoint, SiblingZone, Verdict } from "../sibl
 import type { ServedEndpoint, ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents } from "./events.js";
 import type { OverrideSharing } from "./override-sharing.js";
+import type { Primaries } from "./primaries.js";
 import type { Reservations } from "./reservations.js";
 import { recordOf } from "./shared-overrides.js";
 import type { ServerState } from "./state.js";
@@ -24,6 +25,7 @@ export interface SiblingHostParts {
   readonly events: ServerEvents;
   readonly reservations: Reservations;
   readonly sharing: () => OverrideSharing;
+  readonly primaries: () => Pick<Primaries, "serials" | "heard">;
   /** What is known of an endpoint, to decide on an override. */
   look(fqdn: string): OverriddenEndpoint | undefined;
   /** Flags of this server. */
@@ -44,6 +46,8 @@ export function siblingHost(parts: SiblingHostParts): SiblingHost {
       overrides: isShared() ? digest() : "",
     }),
     zones: () => zonesOf(state, served),
+    serials: () => parts.primaries().serials(),
+    onSerials: (peer, serials) => parts.primaries().heard(peer, serials),
     *endpoints() {
       for (const fqdn of served.endpoints.keys()) {
         const endpoint = siblingEndpoint(fqdn, served.endpoints.get(fqdn), monitor);

@@ -6,11 +6,13 @@ import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
 import { Siblings } from "../siblings/siblings.js";
+import type { TransferService } from "../transfer/service.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
 import type { ServedEndpoints } from "./endpoints.js";
 import type { ServerEvents, Subscriber } from "./events.js";
 import type { HealthParts } from "./health-parts.js";
 import { OverrideSharing } from "./override-sharing.js";
+import { Primaries } from "./primaries.js";
 import { siblingHost } from "./sibling-host.js";
 import type { ServerState } from "./state.js";
 
@@ -33,12 +35,14 @@ export interface SiblingPartsOptions {
   readonly served: ServedEndpoints;
   readonly health: HealthParts;
   readonly pool: Pick<WorkerPool, "setSilent">;
+  readonly transfers: Pick<TransferService, "forget">;
 }
 
 /** This server's siblings, and what follows from them. */
 export class SiblingParts {
   readonly siblings: Siblings;
   readonly sharing: OverrideSharing;
+  readonly primaries: Primaries;
   readonly #options: SiblingPartsOptions;
   /** Monotonic moment until which this server is late. */
   #lateUntilMs = Number.NEGATIVE_INFINITY;
@@ -61,6 +65,7 @@ export class SiblingParts {
       reservations,
       sharing: () => this.sharing,
       look,
+      primaries: () => this.primaries,
       flags: () => ({
         isolated: monitor.isolated || sight.isCutOff,
         late: clock.monotonicMs() < this.#lateUntilMs,
@@ -76,6 +81,15 @@ export class SiblingParts {
       host,
     });
     this.sharing = new OverrideSharing({ clock, siblings: this.siblings, overrides, reservations });
+    this.primaries = new Primaries({
+      clock,
+      name: config.name,
+      fresh: () => this.siblings.fresh().map(({ name }) => name),
+      isFit: () => state.isReady && !this.#isDoubtful(),
+      tell: (serials) => this.siblings.say({ t: "serials", serials }),
+      publish: (change) => events.publish({ type: "zone-changed", change }),
+      forget: (zone) => options.transfers.forget(zone),
+    });
     sight.connect(this.siblings);
   }
 
@@ -96,8 +110,15 @@ export class SiblingParts {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.primaries.stop();
     this.#retry?.cancel();
     await this.siblings.stop();
+  }
+
+  /** Whether what this server sees is in doubt: then another one makes the serials. */
+  #isDoubtful(): boolean {
+    const { health, clock } = this.#options;
+    return health.monitor.isolated || health.sight.isCutOff || clock.monotonicMs() < this.#lateUntilMs;
   }
 
   /** Leaves queries to the siblings while this server is cut off and they are not, if that is wanted. */

@@ -69,7 +69,10 @@ export function subscribeParts(events: ServerEvents, parts: SubscriberParts): vo
     discovery: parts.discovery.subscriber(),
     "configuration files": configWatching(parts.watch),
     "sight of siblings": parts.sight.subscriber(),
-    ...(parts.siblings && { siblings: parts.siblings.subscriber() }),
+    ...(parts.siblings && {
+      siblings: parts.siblings.subscriber(),
+      primaries: parts.siblings.primaries.subscriber(),
+    }),
   };
   for (const [name, subscriber] of Object.entries(subscribers)) events.subscribe(name, subscriber);
 }

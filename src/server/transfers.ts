@@ -6,7 +6,7 @@ import type { Logger } from "../lib/logger.js";
 import type { TransferPolicy, TransferRule } from "../query/transfer-access.js";
 import { DatagramExchange } from "../transfer/datagrams.js";
 import { Notifier } from "../transfer/notifier.js";
-import { TransferService } from "../transfer/service.js";
+import { TransferService, type ZoneStanding } from "../transfer/service.js";
 import { addressOctets } from "../wire/address.js";
 import { type Name, parseName } from "../wire/name.js";
 import type { TsigKey } from "../wire/tsig.js";
@@ -25,10 +25,13 @@ export function buildTransferParts(options: {
   readonly random: () => number;
   readonly log: Logger;
   readonly events: Pick<ServerEvents, "publish">;
+  /** What this server may do for secondaries of a zone; absent: it is the only primary. */
+  standingOf?(zone: Name): ZoneStanding;
 }): TransferParts {
-  const { clock, random, log, events } = options;
+  const { clock, random, log, events, standingOf = () => "active" } = options;
   const transfers = new TransferService({
     clock,
+    standingOf,
     onFinished: (transfer) => events.publish({ type: "transfer-finished", transfer }),
     onError: (error) => log.error({ error: messageOf(error) }, "transfer failed"),
   });
@@ -38,6 +41,7 @@ export function buildTransferParts(options: {
     random,
     send: (to, message, take) => exchange.send(to, message, take),
     keyOf: (name) => transfers.keyOf(name),
+    isQuiet: (zone) => standingOf(zone) !== "active",
     onTrouble: (state, isInTrouble) => events.publish({ type: "secondary-trouble", state, isInTrouble }),
   });
   return { transfers, notifier, exchange };

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
-import type { Ask, Beat, Reply, SharedOverride, SiblingEndpoint, SiblingZone } from "./messages.js";
+import type { Ask, Beat, Reply, SharedOverride, SiblingEndpoint, SiblingSerial, SiblingZone } from "./messages.js";
 import type { Heard, PeerCondition } from "./peer-state.js";
 
 /** Name, place and secrets, as the configuration has them. */
@@ -16,6 +16,8 @@ export interface SiblingSettings {
 export interface SiblingHost {
   self(): Pick<Beat, "isolated" | "late" | "starting" | "sight" | "overrides">;
   zones(): readonly SiblingZone[];
+  serials(): readonly SiblingSerial[];
+  onSerials(peer: string, serials: readonly SiblingSerial[]): void;
   /** Every endpoint. */
   endpoints(): Iterable<SiblingEndpoint>;
   endpoint(fqdn: string): SiblingEndpoint | undefined;

@@ -81,6 +81,23 @@ const zones = z.object({
   zones: z.array(z.object({ zone: name, digest: z.string().max(64), serial: z.number() })).max(MAX_ITEMS),
 });
 
+/** Serials that changed: what a server that is a primary of the same secondaries publishes. */
+const serials = z.object({
+  t: z.literal("serials"),
+  serials: z
+    .array(
+      z.object({
+        zone: name,
+        serial: z.int().min(0).max(0xffff_ffff),
+        /** Digest of the records that belong to it; empty from a server that did not make it. */
+        records: z.string().max(64),
+        /** The zone is not served any more. */
+        gone: z.literal(true).exactOptional(),
+      }),
+    )
+    .max(MAX_ITEMS),
+});
+
 /** One endpoint as a server sees and answers it. */
 const endpoint = z.object({
   endpoint: name,
@@ -140,7 +157,18 @@ const safe = z.object({ t: z.literal("safe"), id, endpoint: name, target: label 
 const nudge = z.object({ t: z.literal("nudge"), n: z.int().min(0) });
 
 /** What the server that connects says. */
-export const spoken = z.discriminatedUnion("t", [hello, beat, zones, endpoints, overrides, ask, release, safe, nudge]);
+export const spoken = z.discriminatedUnion("t", [
+  hello,
+  beat,
+  zones,
+  serials,
+  endpoints,
+  overrides,
+  ask,
+  release,
+  safe,
+  nudge,
+]);
 
 /** First reply of a connection. */
 const welcome = z.object({ t: z.literal("welcome"), name: label, boot: z.string().min(8).max(64) });
@@ -169,6 +197,7 @@ export type Spoken = z.output<typeof spoken>;
 export type Replied = z.output<typeof replied>;
 export type Beat = Extract<Spoken, { t: "beat" }>;
 export type SiblingZone = z.output<typeof zones>["zones"][number];
+export type SiblingSerial = z.output<typeof serials>["serials"][number];
 export type SiblingEndpoint = z.output<typeof endpoint>;
 export type SharedOverride = z.output<typeof override>;
 export type Ask = Omit<z.output<typeof ask>, "t" | "id">;

@@ -114,7 +114,7 @@ export class Siblings implements Hearer {
   }
 
   zonesChanged(): void {
-    this.#say({ t: "zones", zones: this.#options.host.zones() });
+    this.say({ t: "zones", zones: this.#options.host.zones() });
   }
 
   /** Other endpoints are served: what was said of them before was not kept. */
@@ -153,7 +153,7 @@ export class Siblings implements Hearer {
 
   /** What was asked for does not happen. */
   release({ endpoint, target }: Ask): void {
-    this.#say({ t: "release", endpoint, target });
+    this.say({ t: "release", endpoint, target });
   }
 
   /** When each sibling can do without a target; undefined for one that says nothing. */
@@ -235,6 +235,7 @@ export class Siblings implements Hearer {
     if (link.isOneself) link.trouble = "its address leads to this server itself";
     link.speaker.say(this.#ownBeat());
     link.speaker.say({ t: "zones", zones: host.zones() });
+    for (const serials of pack(host.serials())) link.speaker.say({ t: "serials", serials });
     this.#tellEndpoints(link);
     void this.#give(link, host.overrides());
   }
@@ -272,7 +273,8 @@ export class Siblings implements Hearer {
     return replies.every((reply) => reply !== undefined && reply.refusal === undefined);
   }
 
-  #say(message: object): void {
+  /** To every sibling. */
+  say(message: object): void {
     for (const { speaker } of this.#links.values()) speaker.say(message);
   }
 
@@ -311,6 +313,9 @@ export class Siblings implements Hearer {
         break;
       case "zones":
         heard.zones = message.zones;
+        break;
+      case "serials":
+        host.onSerials(link.name, message.serials);
         break;
       case "endpoints":
         this.#hearEndpoints(link, heard, message);

@@ -73,6 +73,12 @@ export class ZoneJournal {
     this.trim();
   }
 
+  /** Keeps none of the states until now. */
+  clear(): void {
+    this.versions = [];
+    this.changes = 0;
+  }
+
   /** What leads from the state with this serial to the present one; undefined if that state is not kept. */
   difference(serial: number): ZoneDifference | undefined {
     const first = this.versions.findIndex((version) => version.serial === serial);

@@ -69,6 +69,8 @@ export interface NotifierOptions {
   /** Sends a message, and gives what comes back, or undefined. */
   send(to: SocketAddress, message: Uint8Array, take: (octets: Uint8Array | undefined) => void): void;
   keyOf(name: Name): TsigKey | undefined;
+  /** Whether another primary tells the secondaries of a zone. Absent: never. */
+  isQuiet?(zone: Name): boolean;
   /** The trouble of a secondary has lasted for {@link TROUBLE_AFTER_MS}, or is over. */
   onTrouble(state: SecondaryState, isInTrouble: boolean): void;
 }
@@ -120,6 +122,10 @@ export class Notifier {
   change({ zone: name, serial }: ZoneChange): void {
     const zone = this.zones.get(name);
     if (zone === undefined || zone.followers.size === 0) return;
+    if (this.options.isQuiet?.(name) === true) {
+      for (const follower of zone.followers.values()) follower.rest();
+      return;
+    }
     zone.changes.push({ serial, atMs: this.options.clock.monotonicMs() });
     if (zone.changes.length > KEPT_CHANGES) zone.changes.shift();
     for (const follower of zone.followers.values()) follower.changed();
@@ -189,6 +195,13 @@ class Follower {
     this.timer?.cancel();
   }
 
+  /** Sends nothing until the next change: another primary does. */
+  rest(): void {
+    this.timer?.cancel();
+    this.sinceMs = undefined;
+    this.trouble = undefined;
+  }
+
   changed(): void {
     const nowMs = this.options.clock.monotonicMs();
     this.sinceMs ??= nowMs;
@@ -212,6 +225,10 @@ class Follower {
   /** Sends what is due, and waits for what is due next. */
   private act(): void {
     if (this.isStopped) return;
+    if (this.options.isQuiet?.(this.zone.source.zone.name) === true) {
+      this.rest();
+      return;
+    }
     const { clock } = this.options;
     const { notify, check } = this.schedule.take(clock.monotonicMs());
     if (notify) this.notify();

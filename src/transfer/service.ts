@@ -26,6 +26,12 @@ const LEAST_KEPT_CHANGES = 100;
 /** How a zone is transferred: whole, as a difference, or not at all since the client has it. */
 export type TransferKind = "axfr" | "ixfr" | "current";
 
+/**
+ * What a server may do for secondaries of a zone where several are primaries: it makes the serials; it has the serial and the
+ * records of who does; or it does not have the records yet.
+ */
+export type ZoneStanding = "active" | "mirror" | "behind";
+
 /** A transfer that has ended. */
 export interface FinishedTransfer {
   /** Lower case. */
@@ -56,6 +62,8 @@ export interface OutgoingTransfer {
 
 export interface TransferServiceOptions {
   readonly clock: Clock;
+  /** Absent: this server is the only primary. */
+  standingOf?(zone: Name): ZoneStanding;
   onFinished(transfer: FinishedTransfer): void;
   /** What went wrong inside; the connection is cut. */
   onError(error: unknown): void;
@@ -96,6 +104,11 @@ export class TransferService {
   addZone(source: ZoneSource): void {
     const { name } = source.zone;
     this.journals.set(name, { source, journal: new ZoneJournal(source, this.limitsOf(name)) });
+  }
+
+  /** Tells no difference from the states of a zone until now any more. */
+  forget(name: Name): void {
+    this.journals.get(name)?.journal.clear();
   }
 
   removeZone(name: Name): void {
@@ -140,7 +153,8 @@ export class TransferService {
     const { request } = transfer;
     const entry = this.journals.get(lowerName(request.zone));
     const reply = this.replyTo(request);
-    if (entry === undefined || reply === undefined) {
+    const standing = this.options.standingOf?.(lowerName(request.zone)) ?? "active";
+    if (entry === undefined || reply === undefined || standing === "behind") {
       this.refuse(transfer);
       return;
     }
@@ -149,7 +163,8 @@ export class TransferService {
     if (request.type === TYPE.IXFR && !isSerialNewer(source.serial, request.serial ?? 0)) {
       transfer.begin("current", transferMessages(reply, [presentSoa(source)]));
     } else {
-      const difference = request.type === TYPE.IXFR ? journal.difference(request.serial ?? 0) : undefined;
+      const isTold = request.type === TYPE.IXFR && standing === "active";
+      const difference = isTold ? journal.difference(request.serial ?? 0) : undefined;
       if (difference === undefined) {
         transfer.begin("axfr", transferMessages(reply, fullTransfer(presentSoa(source), presentRecords(source))));
       } else {

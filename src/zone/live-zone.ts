@@ -4,7 +4,7 @@ import { ownedNames } from "./endpoint.js";
 import { type EndpointAnswers, EndpointStates } from "./endpoint-records.js";
 import { ExistingNames } from "./existing-names.js";
 import { type RRsets, sameRRset } from "./rrsets.js";
-import { nextSerial } from "./serial.js";
+import { isSerialNewer, laterSerial, nextSerial } from "./serial.js";
 import type { RRset, Zone, ZoneEndpoint } from "./zone.js";
 
 /** One RRset as a change finds and leaves it; absent = there is none. */
@@ -54,6 +54,8 @@ export class LiveZone {
   private apex: RRsets = NOTHING;
   /** By fqdn. */
   private readonly states = new Map<string, EndpointStates>();
+  /** Whether another server makes the serials: a change here makes none. */
+  private isMirrored = false;
 
   /**
    * @param answers what each endpoint answers at the beginning, by fqdn; one that is missing answers nothing
@@ -157,6 +159,34 @@ export class LiveZone {
     return this.publish({ rrsets, appeared, disappeared }, wallMs);
   }
 
+  /**
+   * Takes the serial of another server, and makes none from now on.
+   *
+   * @returns undefined if it is no later one than the present
+   */
+  mirror(serial: number): ZoneChange | undefined {
+    this.isMirrored = true;
+    return isSerialNewer(serial, this.currentSerial) ? this.renumber(serial) : undefined;
+  }
+
+  /** Takes a serial above another one and its own, and makes serials from now on. */
+  raise(above: number, wallMs: number): ZoneChange {
+    this.isMirrored = false;
+    const last = laterSerial(this.currentSerial, above);
+    return this.renumber(nextSerial(last, wallMs, this.current.config.soa.serialModulo));
+  }
+
+  /** Makes serials again, with the next change. */
+  serveAlone(): void {
+    this.isMirrored = false;
+  }
+
+  private renumber(serial: number): ZoneChange {
+    const serialBefore = this.currentSerial;
+    this.currentSerial = serial;
+    return { zone: this.current.name, serialBefore, serial, rrsets: [], appeared: [], disappeared: [] };
+  }
+
   /** Fills in the records of a configuration; returns the names that exist. */
   private begin(zone: Zone, answers: ReadonlyMap<string, EndpointAnswers>): ExistingNames {
     const existing = new ExistingNames(zone.name, zone.cuts);
@@ -201,7 +231,7 @@ export class LiveZone {
     const { rrsets, appeared, disappeared } = change;
     if (rrsets.length === 0 && appeared.length === 0 && disappeared.length === 0) return undefined;
     const serialBefore = this.currentSerial;
-    this.currentSerial = nextSerial(serialBefore, wallMs, this.current.config.soa.serialModulo);
+    if (!this.isMirrored) this.currentSerial = nextSerial(serialBefore, wallMs, this.current.config.soa.serialModulo);
     return { zone: this.current.name, serialBefore, serial: this.currentSerial, ...change };
   }
 }

@@ -51,6 +51,8 @@ export async function testSiblings(
     const host: SiblingHost = {
       self: () => ({ isolated: false, late: false, starting: false, sight: "reached", overrides: "" }),
       zones: () => [{ zone: "k8s.example.test", digest: "d", serial: 7 }],
+      serials: () => [],
+      onSerials: () => {},
       endpoints: () => [UP],
       endpoint: (fqdn) => (fqdn === UP.endpoint ? UP : undefined),
       overrides: () => [],
