@@ -4,6 +4,9 @@ import type { ReadObject, Resource } from "./resources.js";
 /** Most objects that are kept: four times the largest clusters. */
 export const MAX_OBJECTS = 20_000;
 
+/** Most pages of one list that are asked for: a server that always promises another one must not be followed for ever. */
+export const MAX_PAGES = 2_000;
+
 /** What a watch says of one object. */
 export type WatchEvent =
   | { readonly kind: "changed" }
@@ -19,6 +22,7 @@ export class KnownObjects {
   #objects = new Map<string, ReadObject>();
   /** Of a list that is being read, page by page. */
   #next: Map<string, ReadObject> | undefined;
+  #pages = 0;
   #oddities = new Map<string, string>();
   /** Where a watch goes on. */
   resourceVersion = "";
@@ -29,6 +33,7 @@ export class KnownObjects {
 
   beginList(): void {
     this.#next = new Map();
+    this.#pages = 0;
     this.#oddities = new Map();
   }
 
@@ -45,7 +50,14 @@ export class KnownObjects {
       else this.#oddities.set("MANY", `the list has more than ${MAX_OBJECTS} objects: the rest is left out`);
     }
     const { continue: token, resourceVersion } = isRecord(json.metadata) ? json.metadata : {};
-    if (typeof token === "string" && token !== "") return { next: token };
+    this.#pages += 1;
+    if (typeof token === "string" && token !== "") {
+      if (this.#pages < MAX_PAGES && next.size < MAX_OBJECTS) return { next: token };
+      this.#oddities.set(
+        "PAGES",
+        `the list goes on after ${this.#pages} pages and ${next.size} objects: the rest is left out`,
+      );
+    }
     if (typeof resourceVersion !== "string" || resourceVersion === "") return { problem: "the list has no version" };
     this.#objects = next;
     this.#next = undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { KnownObjects, MAX_OBJECTS } from "../../../src/discovery/kubernetes/objects.js";
+import { KnownObjects, MAX_OBJECTS, MAX_PAGES } from "../../../src/discovery/kubernetes/objects.js";
 
 const object = (name: string, resourceVersion = "1") => ({ metadata: { name, resourceVersion } });
 
@@ -48,6 +48,25 @@ describe("a list", () => {
     objects.takePage({ items, metadata: { resourceVersion: "1" } });
     expect(ids()).toHaveLength(MAX_OBJECTS);
     expect(objects.notices()).toHaveLength(1);
+  });
+
+  test.each([
+    { name: "of empty pages", objectsOfPage: 0, pages: MAX_PAGES },
+    { name: "of full pages", objectsOfPage: 100, pages: MAX_OBJECTS / 100 },
+  ])("that always promises another page ends: $name", ({ objectsOfPage, pages }) => {
+    const { objects } = known();
+    objects.beginList();
+    let asked = 0;
+    let next: string | undefined = "x";
+    while (next !== undefined && asked <= MAX_PAGES) {
+      const items = Array.from({ length: objectsOfPage }, (_, index) => object(`n${asked}-${index}`));
+      const taken = objects.takePage({ items, metadata: { resourceVersion: "5", continue: "x" } });
+      next = "next" in taken ? taken.next : undefined;
+      asked += 1;
+    }
+    expect(asked).toBe(pages);
+    expect(objects.resourceVersion).toBe("5");
+    expect(objects.notices()).toMatchObject([{ key: "PAGES" }]);
   });
 });
 
