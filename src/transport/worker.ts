@@ -22,6 +22,9 @@ import type { FromWorker, SocketOrder, ToWorker, WorkerSettings } from "./worker
 /** The TCP thread gives way to those of UDP on a processor that they share: as nice(2). */
 const TCP_NICE = 10;
 
+/** Time after which what the start needed goes back to the system, milliseconds: some 6 of 100 MB. */
+const TRIM_AFTER_MS = 10_000;
+
 inlineRequestPath();
 
 const settings = workerData as WorkerSettings;
@@ -138,5 +141,10 @@ async function handleMessage(message: ToWorker): Promise<void> {
 }
 
 parentPort?.on("message", (message: ToWorker) => void handleMessage(message));
-if (settings.role === "tcp") loadBatch().transport?.setNice(TCP_NICE);
+if (settings.role === "tcp") {
+  const native = loadBatch().transport;
+  native?.setNice(TCP_NICE);
+  // All threads' memory, but by the one that may wait: no datagram is delayed.
+  if (native !== undefined) systemClock.after(TRIM_AFTER_MS, native.trim);
+}
 batchServer?.start();

@@ -144,6 +144,7 @@ async function main() {
   assert.throws(() => native.serve(new Array(257), 0, 0), /at most/);
   closeSync(native.bind("192.0.2.200", 0, false, false, true, 0, 0).fd);
   native.setNice(1);
+  native.trim();
   assert.throws(() => native.receive(1), /too few/);
   for (const bad of [-1, 1e9, 1, fd + 1000]) assert.throws(() => receive(bad, echo));
   assert.throws(() => native.bind("192.0.2.200", 53, false, false, false, 0, 0), { code: "EADDRNOTAVAIL" });

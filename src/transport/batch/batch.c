@@ -25,6 +25,9 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/sock_diag.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -43,7 +46,7 @@
 #include <uv.h>
 
 /* Raised with every change of what JavaScript sees; load.ts refuses another one. */
-#define API_VERSION 3
+#define API_VERSION 4
 
 /* Older C libraries lack these; the values are the kernel's and never change. */
 #ifndef SO_MEMINFO
@@ -826,6 +829,16 @@ static napi_value drain_receiver(napi_env env, napi_callback_info info) {
   return napi_create_uint32(env, answered, &result) == napi_ok ? result : NULL;
 }
 
+/* trim(): gives the pages that malloc holds and nobody uses back to the system, of all threads (malloc_trim(3)). */
+static napi_value trim_memory(napi_env env, napi_callback_info info) {
+  (void)env;
+  (void)info;
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return NULL;
+}
+
 /* close(receiver): stops at once and for good; again is harmless. */
 static napi_value close_receiver(napi_env env, napi_callback_info info) {
   struct receiver *r = take_receiver(env, info);
@@ -845,6 +858,7 @@ NAPI_MODULE_INIT() {
       {"serve", NULL, serve_all, NULL, NULL, NULL, napi_enumerable, NULL},
       {"alarm", NULL, make_alarm, NULL, NULL, NULL, napi_enumerable, NULL},
       {"ring", NULL, ring_alarm, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"trim", NULL, trim_memory, NULL, NULL, NULL, napi_enumerable, NULL},
       {"setNice", NULL, set_nice_value, NULL, NULL, NULL, napi_enumerable, NULL},
       {"drain", NULL, drain_receiver, NULL, NULL, NULL, napi_enumerable, NULL},
       {"close", NULL, close_receiver, NULL, NULL, NULL, napi_enumerable, NULL},

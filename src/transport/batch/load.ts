@@ -102,6 +102,8 @@ export interface BatchTransport {
    * @returns whether it was allowed
    */
   setNice(nice: number): boolean;
+  /** Gives memory that no thread uses any more back to the system. Does nothing without glibc (malloc_trim(3)). */
+  trim(): void;
   /**
    * Sends new datagrams for the reuseport group of `fd` to its members `base` to `base + count - 1`, at random. See
    * `steering.ts` for how members are numbered. Any member's descriptor will do; the newest program counts.
@@ -117,7 +119,7 @@ export type BatchLoad =
   | { readonly transport?: undefined; readonly reason: string };
 
 /** `apiVersion` of the `batch.c` that this file knows. */
-const API_VERSION = 3;
+const API_VERSION = 4;
 
 const DEFAULT_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 const DEFAULT_SEND_BUFFER_BYTES = 1024 * 1024;
@@ -154,6 +156,7 @@ interface NativeBatch {
   serve(receivers: readonly object[], alarm: number, milliseconds: number): void;
   alarm(): number;
   ring(alarm: number): void;
+  trim(): void;
   setNice(nice: number): boolean;
   drain(receiver: object): number;
   close(receiver: object): void;
@@ -237,6 +240,7 @@ function wrap(native: NativeBatch): BatchTransport {
     },
     alarm: () => native.alarm(),
     ring: (alarm) => native.ring(alarm),
+    trim: () => native.trim(),
     setNice: (nice) => native.setNice(nice),
     receive({ fd, buffers, counters, onBatch }) {
       const { batch, receive, receiveSlot, receiveLengths, send, sendSlot, sendLengths, peers } = buffers;
