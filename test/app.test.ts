@@ -26,7 +26,7 @@ function framedQuery(): Buffer {
   return Buffer.concat([length, query]);
 }
 
-describe("a start", () => {
+describe.concurrent("a start", () => {
   test("is silent while probes have no result, and then answers with all targets", async () => {
     const port = await freePort();
     const probed = await startTargets(["hold", "hold"]);
@@ -55,7 +55,7 @@ describe("a start", () => {
   });
 });
 
-describe("a stop", () => {
+describe.concurrent("a stop", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("by %s closes idle connections and ends with code 0", async (signal) => {
     const port = await freePort();
     const livezone = await startLivezone({ files: filesFor(port, await startTargets(["ready"])) });
@@ -124,7 +124,7 @@ describe("a stop", () => {
   });
 });
 
-describe("SIGHUP", () => {
+describe.concurrent("SIGHUP", () => {
   test("before the first round is over reloads, and ends nothing", async () => {
     const port = await freePort();
     const livezone = await startLivezone({ files: filesFor(port, await startTargets(["hold"])), awaitReady: false });

@@ -7,6 +7,7 @@ export const LONG_TESTS = "test/**/*.long.test.ts";
 /** How both commands run their tests. */
 export const settings = {
   globalSetup: ["test/global-setup.ts"],
+  setupFiles: ["test/setup.ts"],
   reporters: ["default", countReporter()],
   // Processes, not threads: tests change signals, environment and working directory.
   pool: "forks",
@@ -17,8 +18,9 @@ export const settings = {
   // On a shared machine that stops for a second, a test with real processes may miss a deadline. It gets one more try,
   // and the report names it ("retry x1"). A fault of the program fails twice.
   retry: process.env.CI === undefined ? 0 : 1,
-  testTimeout: 30_000,
-  hookTimeout: 30_000,
+  // No judgement on speed: a machine that many share may take this long.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
   teardownTimeout: 10_000,
   restoreMocks: true,
   unstubEnvs: true,

@@ -23,7 +23,7 @@ async function refusal(socket: string): Promise<string> {
   return livezone.stderr();
 }
 
-describe("the control socket", () => {
+describe.concurrent("the control socket", () => {
   test("is for owner and group, and gone after the stop", async () => {
     const path = join(temporaryFolder(), "made/admin.sock");
     const livezone = await startLivezone({ files: await filesWith(path) });

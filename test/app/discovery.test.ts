@@ -51,7 +51,7 @@ ${targets}    discover: [{ type: file, path: ${path} }]
 const start = (files: Parameters<typeof startLivezone>[0]["files"]): Promise<RunningLivezone> =>
   startLivezone({ files });
 
-describe("a cluster that grows from one node, and replaces all", () => {
+describe.concurrent("a cluster that grows from one node, and replaces all", () => {
   test("one target of the file and a source are enough, until none of the first is left", async () => {
     const probed = await startTargets(["ready", "unready", "ready", "ready", "ready", "ready"]);
     const [cp1, cp2, cp3, cp4, cp5, cp6] = probed.targets as [
@@ -97,7 +97,7 @@ describe("a cluster that grows from one node, and replaces all", () => {
   });
 });
 
-describe("a source that is not there", () => {
+describe.concurrent("a source that is not there", () => {
   test("removes nothing, and what was learned serves at the next start", async () => {
     const probed = await startTargets(["ready", "ready"]);
     const [cp1, cp2] = probed.targets as [ProbedTarget, ProbedTarget];

@@ -71,7 +71,7 @@ async function untilAnswered(server: Server, ids: readonly string[]): Promise<vo
   );
 }
 
-describe("a reload", () => {
+describe.concurrent("a reload", () => {
   test("keeps the health of targets that stay, and withholds a new one until it has earned its place", async () => {
     const all = await startTargets(["ready", "unready", "hold"]);
     const [cp1, cp2, cp3] = all.targets as [ProbedTarget, ProbedTarget, ProbedTarget];
@@ -218,7 +218,7 @@ describe("a reload", () => {
   });
 });
 
-describe("watch: true", () => {
+describe.concurrent("watch: true", () => {
   test("reloads by itself: a changed zone, a new one, and one that was wrong at first", async () => {
     const all = await startTargets(["ready", "ready"]);
     const [cp1, cp2] = all.targets as [ProbedTarget, ProbedTarget];

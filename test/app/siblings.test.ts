@@ -19,7 +19,7 @@ async function untilAll(servers: readonly SiblingServer[], ids: readonly string[
   }
 }
 
-describe("a drain given to one of three servers", () => {
+describe.concurrent("a drain given to one of three servers", () => {
   test("holds on all, is undone on any, and says whose it is", async () => {
     const { servers, allHeard } = await startSiblings(3, await startTargets(["ready", "ready", "ready"]));
     const [ns1, ns2, ns3] = servers as [SiblingServer, SiblingServer, SiblingServer];

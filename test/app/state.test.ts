@@ -25,7 +25,7 @@ function filesFor(listenPort: number, stateDir: string, { port, targets }: Probe
   };
 }
 
-describe("a restart with a state folder", () => {
+describe.concurrent("a restart with a state folder", () => {
   test("serves the last health at once, without a result, and follows the probes from there", async () => {
     const { files, probed, ask } = await setUp(["ready", "unready"]);
     const [cp1, cp2] = probed.targets;

@@ -45,7 +45,7 @@ ${lines}`;
 
 const FAST = "probe: { type: http, interval: 500ms, timeout: 400ms, recheck: 100ms, tripwire: false }";
 
-test("a target is probed at another address than the one that is answered", async () => {
+test.concurrent("a target is probed at another address than the one that is answered", async () => {
   const server = await start(
     ([one, two], port) =>
       `    targets: { cp1: ${one}, cp2: { addresses: 192.0.2.12, probe: { address: ${two}, port: ${port} } } }\n    ${FAST}\n`,
@@ -57,7 +57,7 @@ test("a target is probed at another address than the one that is answered", asyn
   expect(await server.answers()).toEqual([first?.address]);
 });
 
-test("a target that the file disables is shown as such, and neither probed nor answered, until it is enabled", async () => {
+test.concurrent("a target that the file disables is shown as such, and neither probed nor answered, until it is enabled", async () => {
   const targets = (addresses: readonly string[], more: string) =>
     `    targets: { cp1: ${addresses[0]}, cp2: { addresses: ${addresses[1]}${more} } }\n    ${FAST}\n`;
   const server = await start((addresses) => targets(addresses, ", disabled: true"));
@@ -79,7 +79,7 @@ test("a target that the file disables is shown as such, and neither probed nor a
   await waitUntil(async () => (await server.answers()).length === 0, { describe: "no answer" });
 });
 
-test("of several probes all must pass, and the reason names the one that did not", async () => {
+test.concurrent("of several probes all must pass, and the reason names the one that did not", async () => {
   const closed = await freePort("127.0.0.1");
   const server = await start(
     ([one], port) => `    targets: { cp1: ${one} }

@@ -19,7 +19,7 @@ import { EVERY_RUIN, RUINS } from "../server/ruined-files.js";
 import { afterAllTests, afterThisTest } from "../support/cleanup.js";
 import { LIVEZONE_MAIN } from "../support/livezone.js";
 import { temporaryFolder } from "../support/temp.js";
-import { runLivezone } from "./run.js";
+import { runIn } from "./in-process.js";
 
 /** Every command that talks to a running server, with arguments that are right, and what `--json` prints. */
 const COMMANDS: readonly { readonly args: readonly string[]; readonly schema: z.ZodType }[] = [
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 /** Runs a command in the server's folder, where its configuration is. */
-const run = (...args: readonly string[]) => runLivezone(args, { cwd: server.livezone.folder });
+const run = (...args: readonly string[]) => runIn(args, { cwd: server.livezone.folder });
 
 describe.each(COMMANDS)("livezone $args", ({ args, schema }) => {
   const [name = ""] = args;
@@ -112,7 +112,7 @@ describe.each(COMMANDS)("livezone $args", ({ args, schema }) => {
 
 /** Runs a command that finds no server, and says where it looked. */
 async function expectNobody(args: readonly string[], where: string): Promise<void> {
-  const { code, stdout, stderr } = await runLivezone(args, { cwd: temporaryFolder() });
+  const { code, stdout, stderr } = await runIn(args, { cwd: temporaryFolder() });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(/^livezone: no livezone server at .*\[ADMIN_UNREACHABLE\]\n$/);
   expect(stderr.trimEnd().split("\n")).toHaveLength(1);
@@ -151,7 +151,7 @@ describe("where commands look", () => {
   test("a configuration without a way in is said to have none, with what to add", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "livezone.yaml"), "zones: zones\n");
-    const { code, stderr } = await runLivezone(["status"], { cwd });
+    const { code, stderr } = await runIn(["status"], { cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(
       / livezone\.yaml has neither admin\.socket nor admin\.http, .*restart.*\[ADMIN_UNREACHABLE\]\n$/,
@@ -162,7 +162,7 @@ describe("where commands look", () => {
   test("a configuration that does not parse is said to be the trouble", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "livezone.yaml"), "admin: { socket: admin.sock\nzones: [\n");
-    const { code, stderr } = await runLivezone(["status"], { cwd });
+    const { code, stderr } = await runIn(["status"], { cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(
       / livezone\.yaml, which says where the server is, cannot be read: .*\[ADMIN_UNREACHABLE\]\n$/,
@@ -172,10 +172,10 @@ describe("where commands look", () => {
   test.each(EVERY_RUIN)("files that a command reads are told of when they are %s", async (how) => {
     const cwd = temporaryFolder();
     for (const file of ["token", "livezone.yaml"]) RUINS[how](join(cwd, file));
-    const token = await runLivezone(["reload", "--admin", server.url, "--token-file", "token"], { cwd });
+    const token = await runIn(["reload", "--admin", server.url, "--token-file", "token"], { cwd });
     expect(token).toMatchObject({ code: 1, stdout: "" });
     expect(token.stderr).toMatch(/^livezone: --token-file token: it.* \[ADMIN_TOKEN_FILE\]\n$/);
-    const status = await runLivezone(["status"], { cwd });
+    const status = await runIn(["status"], { cwd });
     expect(status).toMatchObject({ code: 1, stdout: "" });
     expect(status.stderr).toMatch(/^livezone: .*livezone\.yaml.* \[ADMIN_UNREACHABLE\]\n$/);
   });
@@ -193,7 +193,7 @@ describe("where commands look", () => {
 
   test("--config names the configuration, and its socket is relative to it", async () => {
     const config = join(server.livezone.folder, "livezone.yaml");
-    const { code } = await runLivezone(["status", "--config", config], { cwd: temporaryFolder() });
+    const { code } = await runIn(["status", "--config", config], { cwd: temporaryFolder() });
     expect(code).toBe(0);
   });
 
@@ -250,7 +250,7 @@ describe("refusals", () => {
       message: expect.stringContaining("--force"),
     });
     expect(outcome.stderr).toMatch(/\[LAST_ANSWERABLE\]\n$/);
-    const nobody = await runLivezone(["status", "--json", "--admin", "none.sock"], { cwd: temporaryFolder() });
+    const nobody = await runIn(["status", "--json", "--admin", "none.sock"], { cwd: temporaryFolder() });
     expect(nobody.code).toBe(1);
     expect(errorSchema.parse(JSON.parse(nobody.stdout)).error.code).toBe("ADMIN_UNREACHABLE");
   });
@@ -264,12 +264,12 @@ describe("refusals", () => {
   test("a reload names every problem", async () => {
     const other = await startAdminServer();
     other.livezone.write("zones/k8s.yaml", "zone: k8s.example.test\nnameservers: { ns1: nonsense }\nttl: 0\n");
-    const { code, stdout, stderr } = await runLivezone(["reload"], { cwd: other.livezone.folder });
+    const { code, stdout, stderr } = await runIn(["reload"], { cwd: other.livezone.folder });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/zones\/k8s\.yaml:2:\d+: /);
     expect(stderr).toMatch(/zones\/k8s\.yaml:3:\d+: /);
     expect(stderr).toMatch(/\[RELOAD_REFUSED\]\n$/);
-    const asJson = await runLivezone(["reload", "--json"], { cwd: other.livezone.folder });
+    const asJson = await runIn(["reload", "--json"], { cwd: other.livezone.folder });
     expect(asJson.code).toBe(1);
     const { error } = errorSchema.parse(JSON.parse(asJson.stdout));
     expect(error.code).toBe("RELOAD_REFUSED");
@@ -280,7 +280,7 @@ describe("refusals", () => {
     const other = await startAdminServer();
     const before = readFileSync(join(other.livezone.folder, "livezone.yaml"), "utf8");
     other.livezone.write("livezone.yaml", `${before}stateDir: state\n`);
-    const inFolder = (...args: string[]) => runLivezone(args, { cwd: other.livezone.folder });
+    const inFolder = (...args: string[]) => runIn(args, { cwd: other.livezone.folder });
     const line = `! stateDir needs a restart: it is not set now, and ${join(other.livezone.folder, "state")} from then on\n`;
     expect(await inFolder("reload")).toMatchObject({ code: 0, stdout: `reloaded: 1 zone, 3 endpoints\n${line}` });
     expect((await inFolder("status")).stdout).toContain(`\n${line}`);

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkReportSchema } from "../../src/cli/check.js";
 import { temporaryFolder } from "../support/temp.js";
-import { configurationFiles, GOOD_ZONE, runLivezone } from "./run.js";
+import { runIn } from "./in-process.js";
+import { configurationFiles, GOOD_ZONE } from "./run.js";
 
 function folderWith(zone: string): string {
   const folder = temporaryFolder();
@@ -18,7 +19,7 @@ const withProbe = (probe: string) => GOOD_ZONE.replace("{ type: none }", probe);
 
 describe("livezone check", () => {
   test("prints the worst case of each endpoint", async () => {
-    const { code, stdout, stderr } = await runLivezone(["check"], { cwd: folderWith(withProbe("{ type: https }")) });
+    const { code, stdout, stderr } = await runIn(["check"], { cwd: folderWith(withProbe("{ type: https }")) });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [head, row] = stdout.trimEnd().split("\n").slice(-2);
     expect(head).toMatch(
@@ -40,7 +41,7 @@ describe("livezone check", () => {
   test.each(["{ type: tcp }", "{ type: https, path: /livez }"])(
     "gives no shutdown delay to %s, which cannot see that an apiserver is about to stop",
     async (probe) => {
-      const { stdout } = await runLivezone(["check"], { cwd: folderWith(withProbe(probe)) });
+      const { stdout } = await runIn(["check"], { cwd: folderWith(withProbe(probe)) });
       const lines = stdout.trimEnd().split("\n");
       expect(lines.at(-3)).toMatch(/^api\.k8s\.example\.test .* 3\.2 s +-$/);
       expect(lines.at(-1)).toContain("does not ask /readyz");
@@ -48,12 +49,12 @@ describe("livezone check", () => {
   );
 
   test("has no times for what is not probed", async () => {
-    const { stdout } = await runLivezone(["check"], { cwd: folderWith(GOOD_ZONE) });
+    const { stdout } = await runIn(["check"], { cwd: folderWith(GOOD_ZONE) });
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/not probed +not probed +not probed +- +-$/);
   });
 
   test("warns when the usual shutdown delay is too short, and says what to set", async () => {
-    const { code, stderr } = await runLivezone(["check"], { cwd: folderWith(withProbe("{ interval: 30s }")) });
+    const { code, stderr } = await runIn(["check"], { cwd: folderWith(withProbe("{ interval: 30s }")) });
     expect(code).toBe(0);
     expect(stderr).toMatch(/^zones\/k8s\.yaml:5:\d+: warning: .*api\.k8s\.example\.test may be answered for 39 s/m);
     expect(stderr).toContain("Set --shutdown-delay-duration=39s");
@@ -67,7 +68,7 @@ ${lines}
 `;
     const folder = folderWith(GOOD_ZONE);
     writeFileSync(join(folder, "livezone.yaml"), main("admin: { http: '203.0.113.2:9853' }"));
-    const { code, stderr } = await runLivezone(["check"], { cwd: folder });
+    const { code, stderr } = await runIn(["check"], { cwd: folder });
     expect(code).toBe(0);
     expect(stderr.match(/^livezone\.yaml:.*$/gm)).toEqual([
       "livezone.yaml:1:28: warning: no interface of this machine has the address of 192.0.2.1:5300 now, so that serve could not listen on it.",
@@ -75,12 +76,12 @@ ${lines}
       "livezone.yaml:3:16: warning: no interface of this machine has the address of 203.0.113.2:9853 now, so that serve could not listen on it.",
     ]);
     writeFileSync(join(folder, "livezone.yaml"), main("freebind: true"));
-    const patient = await runLivezone(["check"], { cwd: folder });
+    const patient = await runIn(["check"], { cwd: folder });
     expect(patient.stderr.match(/^livezone\.yaml:1:\d+: warning: .* now\.$/gm)).toHaveLength(2);
   });
 
   test("--json tells the same to programs", async () => {
-    const { code, stdout, stderr } = await runLivezone(["check", "--json"], {
+    const { code, stdout, stderr } = await runIn(["check", "--json"], {
       cwd: folderWith(withProbe("{ interval: 30s }")),
     });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -107,7 +108,7 @@ ${lines}
   });
 
   test("--json tells what is wrong, and ends with 1", async () => {
-    const { code, stdout } = await runLivezone(["check", "--json"], { cwd: folderWith("zone: [\n") });
+    const { code, stdout } = await runIn(["check", "--json"], { cwd: folderWith("zone: [\n") });
     expect(code).toBe(1);
     const report = checkReportSchema.parse(JSON.parse(stdout));
     expect(report.good).toBe(false);

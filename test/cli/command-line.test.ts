@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { root } from "../house-rules/source.js";
 import { temporaryFolder } from "../support/temp.js";
+import { runIn } from "./in-process.js";
 import { configurationFiles, GOOD_ZONE, runLivezone } from "./run.js";
 
 /** A new folder with these files. */
@@ -22,13 +23,13 @@ const STACK = /^\s+at .*:\d+:\d+/m;
 
 describe("livezone check", () => {
   test("says of a good configuration that it is", async () => {
-    const { code, stdout, stderr } = await runLivezone(["check"], { cwd: folderWith(good) });
+    const { code, stdout, stderr } = await runIn(["check"], { cwd: folderWith(good) });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^livezone\.yaml: 1 zone, 1 endpoint: good\n/);
   });
 
   test("takes the file that --config names", async () => {
-    const { code, stdout } = await runLivezone(["check", "--config", "other/livezone.yaml"], {
+    const { code, stdout } = await runIn(["check", "--config", "other/livezone.yaml"], {
       cwd: folderWith(Object.fromEntries(Object.entries(good).map(([path, text]) => [`other/${path}`, text]))),
     });
     expect(code).toBe(0);
@@ -38,7 +39,7 @@ describe("livezone check", () => {
   test("names every problem by file, line and column, with the value, the reason and the remedy", async () => {
     const zone = GOOD_ZONE.replace("    probe:", "    ttl: 0\n    tartgets: {}\n    probe:");
     const folder = folderWith({ ...good, "zones/k8s.yaml": zone });
-    const { code, stdout, stderr } = await runLivezone(["check"], { cwd: folder });
+    const { code, stdout, stderr } = await runIn(["check"], { cwd: folder });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     const at = (key: string) => `zones/k8s.yaml:${zone.split("\n").findIndex((line) => line.includes(key)) + 1}:`;
     expect(stderr).toContain(at("ttl: 0"));
@@ -54,30 +55,27 @@ describe("livezone check", () => {
 
   test("finds problems in records as well as in options", async () => {
     const zone = `${GOOD_ZONE}records: |\n  api 300 IN A 192.0.2.1\n`;
-    const { code, stderr } = await runLivezone(["check"], { cwd: folderWith({ ...good, "zones/k8s.yaml": zone }) });
+    const { code, stderr } = await runIn(["check"], { cwd: folderWith({ ...good, "zones/k8s.yaml": zone }) });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^zones\/k8s\.yaml:9:\d+: /);
   });
 
   test("is what serve refuses with, word for word", async () => {
     const folder = folderWith({ ...good, "livezone.yaml": "listen: [53]\nzones: zones\n" });
-    const [checked, served] = [
-      await runLivezone(["check"], { cwd: folder }),
-      await runLivezone(["serve"], { cwd: folder }),
-    ];
+    const [checked, served] = [await runIn(["check"], { cwd: folder }), await runLivezone(["serve"], { cwd: folder })];
     expect(checked.stderr).toMatch(/^livezone\.yaml:1:\d+: /);
     expect(served).toEqual(checked);
   });
 
   test("names the file that cannot be read", async () => {
-    const { code, stderr } = await runLivezone(["check", "--config", "absent.yaml"], { cwd: temporaryFolder() });
+    const { code, stderr } = await runIn(["check", "--config", "absent.yaml"], { cwd: temporaryFolder() });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^absent\.yaml:1:1: .*no such file/);
     expect(stderr).not.toMatch(STACK);
   });
 
   test("accepts the example configuration that is shipped", async () => {
-    const { code, stderr } = await runLivezone(["check", "--config", "zones/example/livezone.yaml"], { cwd: root });
+    const { code, stderr } = await runIn(["check", "--config", "zones/example/livezone.yaml"], { cwd: root });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 });
@@ -101,7 +99,7 @@ describe("livezone", () => {
     { args: ["demo", "--http", "127.0.0.1"], says: "the port is missing" },
     { args: ["demo", "--apiserver-port", "70000"], says: "from 1 to 65535" },
   ])("$args is a usage error: exit code 2", async ({ args, says }) => {
-    const { code, stdout, stderr } = await runLivezone(args, { cwd: temporaryFolder() });
+    const { code, stdout, stderr } = await runIn(args, { cwd: temporaryFolder() });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.toLowerCase()).toContain(says.toLowerCase());
     expect(stderr).not.toMatch(STACK);
@@ -109,7 +107,7 @@ describe("livezone", () => {
 
   test("prints its version", async () => {
     const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-    const { code, stdout } = await runLivezone(["--version"], { cwd: temporaryFolder() });
+    const { code, stdout } = await runIn(["--version"], { cwd: temporaryFolder() });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
   });
 
@@ -125,13 +123,13 @@ describe("livezone", () => {
   });
 
   test("explains every command with --help", async () => {
-    const { code, stdout } = await runLivezone(["--help"], { cwd: temporaryFolder() });
+    const { code, stdout } = await runIn(["--help"], { cwd: temporaryFolder() });
     expect(code).toBe(0);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     const commands = [...stdout.matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, name]) => name ?? "");
     expect(commands).toEqual(expect.arrayContaining(["serve", "check", "demo"]));
     for (const command of commands) {
-      const help = await runLivezone([command, "--help"], { cwd: temporaryFolder() });
+      const help = await runIn([command, "--help"], { cwd: temporaryFolder() });
       expect(help.code).toBe(0);
       if (command !== "help") expect(help.stdout).toContain(`Usage: livezone ${command}`);
       expect(help.stdout).not.toContain("(default: [])");

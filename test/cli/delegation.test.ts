@@ -9,7 +9,8 @@ import { startBindAuthoritative } from "../support/bind.js";
 import { ask } from "../support/dns-client.js";
 import { describeWith, requireProgram } from "../support/programs.js";
 import { temporaryFolder } from "../support/temp.js";
-import { configurationFiles, runLivezone } from "./run.js";
+import { runIn } from "./in-process.js";
+import { configurationFiles } from "./run.js";
 
 const run = promisify(execFile);
 
@@ -38,7 +39,7 @@ function folderListening(listen: string, ...zones: readonly string[]): string {
 }
 
 async function printed(format: DelegationFormat, ...more: readonly string[]): Promise<string> {
-  const outcome = await runLivezone(["delegation", "--format", format, ...OUTSIDE, ...more], { cwd: folderWith(ZONE) });
+  const outcome = await runIn(["delegation", "--format", format, ...OUTSIDE, ...more], { cwd: folderWith(ZONE) });
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
   return outcome.stdout;
 }
@@ -110,7 +111,7 @@ endpoints:
 
 describe("livezone delegation of a server on a port other than 53", () => {
   const delegation = (format: DelegationFormat) =>
-    runLivezone(["delegation", "--format", format], { cwd: folderListening("127.0.0.1:5300", ON_LOOPBACK) });
+    runIn(["delegation", "--format", format], { cwd: folderListening("127.0.0.1:5300", ON_LOOPBACK) });
 
   test.each([
     ["unbound", "  stub-addr: 127.0.0.1@5300\n"],
@@ -196,7 +197,7 @@ describe("livezone delegation", () => {
   test("--parent moves the cut, and what counts as glue", async () => {
     const text = await printed("windows", "--parent", "com");
     expect(text).toContain('-Name "com" -ChildZoneName "k8s.example"');
-    const json = await runLivezone(["delegation", "k8s.example.com.", "--parent", "com", "--json"], {
+    const json = await runIn(["delegation", "k8s.example.com.", "--parent", "com", "--json"], {
       cwd: folderWith(ZONE),
     });
     const { parent, records } = JSON.parse(json.stdout);
@@ -234,7 +235,7 @@ describe("livezone delegation", () => {
     { name: "no TTL", zones: [ZONE], args: ["--ttl", "0"], code: 2, says: "whole seconds" },
   ];
   test.each(refused)("refuses $name", async ({ zones, args, code, says }) => {
-    const outcome = await runLivezone(["delegation", ...args], { cwd: folderWith(...zones) });
+    const outcome = await runIn(["delegation", ...args], { cwd: folderWith(...zones) });
     expect(outcome).toMatchObject({ code, stdout: "" });
     expect(outcome.stderr).toContain(says);
   });

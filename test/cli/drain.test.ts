@@ -7,7 +7,7 @@ import { LIVEZONE_MAIN } from "../support/livezone.js";
 import { startProcess } from "../support/processes.js";
 import { describeWith, requireProgram } from "../support/programs.js";
 import { waitUntil } from "../support/wait.js";
-import { runLivezone } from "./run.js";
+import { runIn } from "./in-process.js";
 import { startStandIn } from "./stand-in.js";
 
 const cleanup = afterAllTests();
@@ -19,7 +19,7 @@ beforeAll(async () => {
 /** What sets a colour. */
 const SGR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
 
-const run = (...args: readonly string[]) => runLivezone(args, { cwd: server.livezone.folder });
+const run = (...args: readonly string[]) => runIn(args, { cwd: server.livezone.folder });
 const answered = () => askForAddresses({ server: "127.0.0.1", port: server.dns, name: ENDPOINT });
 const undrain = () => run("undrain", ENDPOINT, "cp1");
 
@@ -102,7 +102,7 @@ describe("what else comes of a drain or a force", () => {
 
   test("says nothing of what does not come", async () => {
     const kept = await startAdminServer({ main: "stateDir: state\n" });
-    const { stdout } = await runLivezone(["drain", ENDPOINT, "cp1"], { cwd: kept.livezone.folder });
+    const { stdout } = await runIn(["drain", ENDPOINT, "cp1"], { cwd: kept.livezone.folder });
     expect(stdout).not.toContain("!");
   });
 });

@@ -5,7 +5,7 @@ import { LIVEZONE_MAIN, type RunningLivezone, startLivezone } from "../support/l
 import { freePort } from "../support/ports.js";
 import { startProcess } from "../support/processes.js";
 import { waitUntil } from "../support/wait.js";
-import { runLivezone } from "./run.js";
+import { runIn } from "./in-process.js";
 
 async function started(): Promise<RunningLivezone> {
   const port = await freePort("127.0.0.1");
@@ -23,14 +23,14 @@ endpoints:
 describe("livezone export", () => {
   test("prints what is answered: all endpoints, or one", async () => {
     const { folder } = await started();
-    const all = await runLivezone(["export", "hosts"], { cwd: folder });
+    const all = await runIn(["export", "hosts"], { cwd: folder });
     expect(all).toEqual({
       code: 0,
       stderr: "",
       stdout:
         "192.0.2.11\tapi.k8s.example.test\n192.0.2.12\tapi.k8s.example.test\n192.0.2.21\tother.k8s.example.test\n",
     });
-    const one = await runLivezone(["export", "haproxy", "Other.k8s.example.test.", "--json"], { cwd: folder });
+    const one = await runIn(["export", "haproxy", "Other.k8s.example.test.", "--json"], { cwd: folder });
     expect(JSON.parse(one.stdout)).toEqual([
       {
         name: "other.k8s.example.test",
@@ -43,7 +43,7 @@ describe("livezone export", () => {
   test("writes a file once, and runs the reload command for that once", async () => {
     const { folder } = await started();
     const words = ["export", "nginx", "--output", "upstream.conf", "--reload-command", "echo reloaded >>reloads"];
-    for (const expected of [0, 0]) expect((await runLivezone(words, { cwd: folder })).code).toBe(expected);
+    for (const expected of [0, 0]) expect((await runIn(words, { cwd: folder })).code).toBe(expected);
     expect(readFileSync(join(folder, "reloads"), "utf8")).toBe("reloaded\n");
     expect(readFileSync(join(folder, "upstream.conf"), "utf8")).toContain("upstream api_k8s_example_test {");
   });
@@ -61,9 +61,9 @@ describe("livezone export", () => {
     const both = ["127.0.0.1\tlocalhost", "192.0.2.11\tapi.k8s.example.test", "192.0.2.12\tapi.k8s.example.test"];
     const become = (expected: string[]) => waitUntil(() => lines().join() === expected.join());
     await become(both);
-    await runLivezone(["drain", "api.k8s.example.test", "cp1"], { cwd: folder });
+    await runIn(["drain", "api.k8s.example.test", "cp1"], { cwd: folder });
     await become(both.filter((line) => !line.includes(".11\t")));
-    await runLivezone(["undrain", "api.k8s.example.test", "cp1"], { cwd: folder });
+    await runIn(["undrain", "api.k8s.example.test", "cp1"], { cwd: folder });
     await become(both);
     expect((await watching.stop()).code).toBe(0);
   });
@@ -80,7 +80,7 @@ describe("livezone export", () => {
     },
   ])("refuses $name", async ({ words, says }) => {
     const { folder } = await started();
-    const { code, stderr } = await runLivezone(["export", ...words], { cwd: folder });
+    const { code, stderr } = await runIn(["export", ...words], { cwd: folder });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(says) });
     expect(existsSync(join(folder, "x"))).toBe(says === "exit code 1");
   });

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
-import type { Outcome } from "./run.js";
+import type { Outcome, RunOptions } from "./run.js";
 
 /**
  * Runs `livezone` in this process, in its working directory: much faster than a process of its own. For commands that end by
@@ -8,6 +8,17 @@ import type { Outcome } from "./run.js";
  */
 export async function runHere(...args: readonly string[]): Promise<Outcome> {
   return capturing(() => runProgram(["node", "livezone", ...args]));
+}
+
+/** As {@link runHere}, in a folder; one at a time, since a process has one working directory. */
+export async function runIn(args: readonly string[], { cwd }: Pick<RunOptions, "cwd">): Promise<Outcome> {
+  const before = process.cwd();
+  process.chdir(cwd);
+  try {
+    return await runHere(...args);
+  } finally {
+    process.chdir(before);
+  }
 }
 
 /** Runs what prints, and returns what it printed and its exit code. */

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { temporaryFolder } from "../support/temp.js";
-import { configurationFiles, runLivezone } from "./run.js";
+import { runIn } from "./in-process.js";
+import { configurationFiles } from "./run.js";
 
 const zone = (endpoints: string) => `zone: k8s.example.com\nnameservers: { ns1: 192.0.2.53 }\nendpoints:\n${endpoints}`;
 const API = "  api: { targets: { cp1: 192.0.2.11, cp2: 192.0.2.12 } }\n";
@@ -30,7 +31,7 @@ const clusterConfiguration = z.strictObject({
 
 describe("livezone kubeadm", () => {
   test("prints the part of ClusterConfiguration that belongs to the endpoint", async () => {
-    const { code, stdout, stderr } = await runLivezone(["kubeadm"], { cwd: folderWith(API) });
+    const { code, stdout, stderr } = await runIn(["kubeadm"], { cwd: folderWith(API) });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(clusterConfiguration.parse(parse(stdout))).toEqual({
       apiVersion: "kubeadm.k8s.io/v1beta4",
@@ -50,7 +51,7 @@ describe("livezone kubeadm", () => {
 
   test("--api-version v1beta3 writes arguments as kubeadm up to 1.30 reads them: a map", async () => {
     const folder = folderWith(API);
-    const { code, stdout } = await runLivezone(["kubeadm", "--api-version", "v1beta3"], { cwd: folder });
+    const { code, stdout } = await runIn(["kubeadm", "--api-version", "v1beta3"], { cwd: folder });
     expect(code).toBe(0);
     expect(parse(stdout)).toMatchObject({
       apiVersion: "kubeadm.k8s.io/v1beta3",
@@ -59,13 +60,13 @@ describe("livezone kubeadm", () => {
         extraArgs: { "shutdown-delay-duration": "20s", "shutdown-send-retry-after": "true", "goaway-chance": "0.001" },
       },
     });
-    const refused = await runLivezone(["kubeadm", "--api-version", "v1beta2"], { cwd: folder });
+    const refused = await runIn(["kubeadm", "--api-version", "v1beta2"], { cwd: folder });
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("v1beta4, v1beta3") });
   });
 
   test("lets a slow endpoint's apiservers serve for longer, and says what the kubelet must know", async () => {
     const slow = "  api: { ttl: 30, port: 443, probe: { interval: 10s }, targets: { cp1: 192.0.2.11 } }\n";
-    const { stdout } = await runLivezone(["kubeadm"], { cwd: folderWith(slow) });
+    const { stdout } = await runIn(["kubeadm"], { cwd: folderWith(slow) });
     const { controlPlaneEndpoint, apiServer } = clusterConfiguration.parse(parse(stdout));
     // 11 s until the next probe, 0.2 s until the second, 30 s of TTL.
     expect(apiServer.extraArgs).toContainEqual({ name: "shutdown-delay-duration", value: "42s" });
@@ -74,7 +75,7 @@ describe("livezone kubeadm", () => {
   });
 
   test.each(["tcp", "none"])("says that a probe of type %s does not see an apiserver stop", async (type) => {
-    const { stdout } = await runLivezone(["kubeadm"], {
+    const { stdout } = await runIn(["kubeadm"], {
       cwd: folderWith(API.replace("targets:", `port: 6443, probe: { type: ${type} }, targets:`)),
     });
     clusterConfiguration.parse(parse(stdout));
@@ -83,7 +84,7 @@ describe("livezone kubeadm", () => {
   });
 
   test("--json tells the same to programs", async () => {
-    const { stdout } = await runLivezone(["kubeadm", "API.k8s.example.com.", "--json"], { cwd: folderWith(API) });
+    const { stdout } = await runIn(["kubeadm", "API.k8s.example.com.", "--json"], { cwd: folderWith(API) });
     const schema = z.strictObject({
       controlPlaneEndpoint: z.string(),
       certSANs: z.array(z.string()),
@@ -102,7 +103,7 @@ describe("livezone kubeadm", () => {
     },
     { name: "an endpoint that there is not", endpoints: API, args: ["api"], says: "it has api.k8s.example.com" },
   ])("refuses $name", async ({ endpoints, args, says }) => {
-    const outcome = await runLivezone(["kubeadm", ...args], { cwd: folderWith(endpoints) });
+    const outcome = await runIn(["kubeadm", ...args], { cwd: folderWith(endpoints) });
     expect(outcome).toMatchObject({ code: 1, stdout: "" });
     expect(outcome.stderr).toContain(says);
   });

@@ -36,7 +36,7 @@ async function stranger(listener: RequestListener): Promise<string> {
   return path;
 }
 
-describe("livezone serve", () => {
+describe.concurrent("livezone serve", () => {
   test("answers until it is asked to stop, and says in the log by what", async () => {
     const port = await freePort();
     const livezone = await startLivezone({ files: filesFor(port) });
@@ -67,7 +67,7 @@ describe("livezone serve", () => {
   });
 });
 
-describe("livezone serve --takeover", () => {
+describe.concurrent("livezone serve --takeover", () => {
   test("needs a control socket", async () => {
     const { code, stderr } = await ending(filesFor(await freePort()), "--takeover");
     expect(code).toBe(1);

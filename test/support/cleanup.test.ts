@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { afterThisTest, beside } from "./cleanup.js";
+import { afterThisTest } from "./cleanup.js";
 
 const events: string[] = [];
 const waiting: (() => void)[] = [];
@@ -15,14 +15,14 @@ async function bothThere(): Promise<void> {
 
 test.concurrent.for(["quick", "slow"])(
   "%s: what tests at the same time register is done after each of them",
-  beside(async (name) => {
+  async (name) => {
     await bothThere();
     afterThisTest(() => events.push(`${name} is over`));
     if (name === "slow") {
       while (!events.includes("quick is over")) await new Promise((resolve) => setImmediate(resolve));
     }
     events.push(`${name} ends`);
-  }),
+  },
 );
 
 afterAll(() => {

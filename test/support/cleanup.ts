@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterAll, onTestFinished, type TestContext } from "vitest";
+import { afterAll, aroundEach, onTestFinished, type TestContext } from "vitest";
 
 /**
  * Registers work to be done at the end: the later registered, the earlier done. Every helper in this folder that
@@ -17,16 +17,9 @@ export const afterThisTest: Cleanup = (task) => {
 /** Of the tests that run at the same time, the one that asks. */
 const atOnce = new AsyncLocalStorage<TestContext>();
 
-/**
- * The body of a test of a table that runs at the same time as others, so that {@link afterThisTest} knows which of
- * them is meant:
- *
- * ```ts
- * test.concurrent.for(ROWS)("%s", beside(async (row) => { ... }));
- * ```
- */
-export function beside<Row>(body: (row: Row) => Promise<void>): (row: Row, context: TestContext) => Promise<void> {
-  return (row, context) => atOnce.run(context, () => body(row));
+/** Lets {@link afterThisTest} know which of the tests that run at the same time (`test.concurrent`) is meant. */
+export function knowEachTest(): void {
+  aroundEach((runTest, context) => atOnce.run(context, runTest));
 }
 
 /**

@@ -33,7 +33,7 @@ export interface RunningLivezone extends RunningProcess {
   readonly folder: string;
   /** Every line of the log so far, or those of one event. */
   logs(msg?: string): LogLine[];
-  /** The first line of an event that satisfies `matches`, those already written included. Waits up to 10 s. */
+  /** The first line of an event that satisfies `matches`, those already written included. Waits up to 20 s. */
   waitForLog(msg: string, matches?: (line: LogLine) => boolean, timeoutMs?: number): Promise<LogLine>;
   /** Writes a file in its folder; the server looks at it after {@link RunningProcess.signal}`("SIGHUP")`. */
   write(path: string, text: string): void;
@@ -72,7 +72,7 @@ export async function startLivezone(options: LivezoneOptions): Promise<RunningLi
     folder,
     write,
     logs,
-    waitForLog: (msg, matches = () => true, timeoutMs = 10_000) =>
+    waitForLog: (msg, matches = () => true, timeoutMs = 20_000) =>
       waitUntil(() => logs(msg).find(matches), {
         timeoutMs,
         describe: () => `a line "${msg}" in livezone's log; it wrote:\n${running.stdout()}${running.stderr()}`,

@@ -8,7 +8,7 @@ import { waitUntil } from "./wait.js";
 export interface ProcessOptions {
   /** A pattern that a line of its output matches, or a condition. Absent: ready as soon as it runs. */
   readonly readyWhen?: RegExp | (() => boolean | Promise<boolean>);
-  /** Milliseconds it may take to become ready. Default 15 000. */
+  /** Milliseconds it may take to become ready. Default 30 000. */
   readonly readyWithinMs?: number;
   readonly cwd?: string;
   /** Added to our own environment. */
@@ -55,7 +55,7 @@ export async function startProcess(
   args: readonly string[],
   options: ProcessOptions = {},
 ): Promise<RunningProcess> {
-  const { readyWhen, readyWithinMs = 15_000, onLine, cleanup = afterThisTest } = options;
+  const { readyWhen, readyWithinMs = 30_000, onLine, cleanup = afterThisTest } = options;
   const child = spawn(program, args, {
     stdio: ["ignore", "pipe", "pipe", ...(options.inherit ?? [])],
     env: { ...process.env, ...options.env },

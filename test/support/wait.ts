@@ -1,6 +1,6 @@
 /** How long to wait, and for what. */
 export interface WaitOptions {
-  /** Milliseconds until it counts as failed. Default 10 000. */
+  /** Milliseconds until it counts as failed. Default 20 000. */
   readonly timeoutMs?: number;
   /** Milliseconds between two looks. Default 20. */
   readonly everyMs?: number;
@@ -13,7 +13,7 @@ export interface WaitOptions {
  * "not yet" and is named if time runs out.
  */
 export async function waitUntil<T>(look: () => T | Promise<T>, options: WaitOptions = {}): Promise<T & {}> {
-  const { timeoutMs = 10_000, everyMs = 20, describe = "a condition" } = options;
+  const { timeoutMs = 20_000, everyMs = 20, describe = "a condition" } = options;
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;
   while (true) {

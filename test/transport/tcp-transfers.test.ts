@@ -10,7 +10,7 @@ import { DEFAULT_TCP_LIMITS } from "../../src/transport/tcp-connection.js";
 import { TcpTransfers } from "../../src/transport/tcp-transfers.js";
 import type { FromWorker } from "../../src/transport/worker-messages.js";
 import { parseName } from "../../src/wire/name.js";
-import { serveSketch } from "../answers/serve.js";
+import { type ServedZone, serveSketch } from "../answers/serve.js";
 import { afterThisTest } from "../support/cleanup.js";
 import { encodeQuery, parseMessage } from "../support/dns-message.js";
 import { freePort } from "../support/ports.js";
@@ -23,20 +23,31 @@ const LINE = `${"x".repeat(200)}`;
 /** Some 6 MB: more than a connection takes unread. */
 const RECORDS = Array.from({ length: 20_000 }, (_, i) => `t${i} 60 IN TXT "${LINE}" "${i}"`).join("\n");
 
+/** The zone with these records, which no transfer changes: made once. */
+function served(records: string): ServedZone {
+  const made =
+    zones.get(records) ??
+    serveSketch({
+      endpoints: { api: { cp1: ["192.0.2.11"] } },
+      records,
+      policy: {
+        cookieSecrets: [],
+        tcpIdleMs: 10_000,
+        transfer: { keys: new Map(), zones: new Map([[ZONE, [{ octets: clientAt("127.0.0.1").octets, bits: 32 }]]]) },
+      },
+    });
+  zones.set(records, made);
+  return made;
+}
+
+const zones = new Map<string, ServedZone>();
+
 /** A zone that 127.0.0.1 may transfer, over a real socket; messages go the way they go between two threads. */
 async function serve(records: string, replyMs = DEFAULT_TCP_LIMITS.replyMs) {
-  const served = serveSketch({
-    endpoints: { api: { cp1: ["192.0.2.11"] } },
-    records,
-    policy: {
-      cookieSecrets: [],
-      tcpIdleMs: 10_000,
-      transfer: { keys: new Map(), zones: new Map([[ZONE, [{ octets: clientAt("127.0.0.1").octets, bits: 32 }]]]) },
-    },
-  });
+  const { live, state } = served(records);
   const finished: FinishedTransfer[] = [];
   const service = new TransferService({ clock: systemClock, onFinished: (one) => finished.push(one), onError() {} });
-  service.addZone(served.live);
+  service.addZone(live);
   const open = new Map<number, OutgoingTransfer>();
   const take = (message: FromWorker): void => {
     if (message.kind === "transfer") {
@@ -48,7 +59,7 @@ async function serve(records: string, replyMs = DEFAULT_TCP_LIMITS.replyMs) {
     else if (message.kind === "transfer-end") open.get(message.number)?.end(message.isComplete);
   };
   const transfers = new TcpTransfers((message) => void setImmediate(() => take(message)));
-  const respond = createResponder(served.state, createQueryCounters(), { onTransfer: transfers.onTransfer });
+  const respond = createResponder(state, createQueryCounters(), { onTransfer: transfers.onTransfer });
   const at = { address: "127.0.0.1", port: await freePort() };
   const limits = { ...DEFAULT_TCP_LIMITS, replyMs };
   const listening = await openTcp(at, respond, undefined, { transfers, limits: () => limits });

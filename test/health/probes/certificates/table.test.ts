@@ -115,7 +115,7 @@ describeWith(["openssl", "kubectl"], "certificates, as livezone, kubectl and ope
     process.stdout.write(`\n${[head, ...printed, "rules:", ...rules].join("\n")}\n`);
   });
 
-  test.each(ROWS)("$name", async (row) => {
+  test.concurrent.each(ROWS)("$name", async (row) => {
     const trial = await setUp(row);
     const livezone = await askLivezone(trial);
     const kubectl = await askKubectl(trial);

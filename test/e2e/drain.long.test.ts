@@ -1,0 +1,7 @@
+import { test } from "vitest";
+import { describeWith } from "../support/programs.js";
+import { drainInTurn } from "./drains.js";
+
+describeWith(["unbound"], "a drain as an operator lives it", () => {
+  test("costs a client behind a resolver not one connection", { timeout: 180_000 }, () => drainInTurn(10));
+});

@@ -1,0 +1,3 @@
+import { knowEachTest } from "./support/cleanup.js";
+
+knowEachTest();
