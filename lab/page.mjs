@@ -5,7 +5,16 @@ import { drawChart } from "../bench/chart.mjs";
 import { thinCells, verdictsOf } from "./bars.mjs";
 import { CLIENTS } from "./clients.mjs";
 import { FAULTS } from "./faults.mjs";
-import { cellTable, costsTable, mistakesTable, roundsTable, seconds, waysIn, withdrawnTable } from "./tables.mjs";
+import {
+  cellTable,
+  costsTable,
+  mistakesTable,
+  roundsTable,
+  seconds,
+  shortTable,
+  waysIn,
+  withdrawnTable,
+} from "./tables.mjs";
 import { nameOf, WAYS } from "./ways.mjs";
 
 const PAGE = "docs/failover.md";
@@ -32,6 +41,7 @@ export function partsOf(summary) {
   const tables = Object.entries(GROUPS).map(([name, faults]) => [name, cellTable(summary, faults)]);
   return {
     measured: measuredLine(summary),
+    short: shortTable(summary),
     ...Object.fromEntries(tables),
     single: cellTable(summary, [...GROUPS["target-gone"], "graceful"], "single"),
     lasting: cellTable(summary, [...GROUPS["target-gone"], "graceful", "server-killed"], "lasting"),

@@ -59,6 +59,49 @@ export function withdrawnTable(summary, faults) {
   );
 }
 
+/** Faults and clients that are compared in short. */
+const SHORT = [...Object.keys(FAULTS).map((fault) => [fault, "all"]), ["sigkill", "single"], ["graceful", "single"]];
+
+const badPerRound = (cell, client) => (cell[client].failed + cell[client].slowed) / cell.rounds;
+
+/** Of some ways, the one in which a fault was over first; then the one with fewer bad requests. */
+function bestOf(summary, ids, fault, client) {
+  const played = ids.filter((id) => summary.cells[id]?.[fault]?.rounds > 0);
+  const rank = (id) => {
+    const cell = summary.cells[id][fault];
+    // Half a second is within what the lab can tell apart.
+    return [Math.round(2 * cell[client].median), badPerRound(cell, client)];
+  };
+  return played.sort((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1] - rank(b)[1])[0];
+}
+
+/** For each fault: livezone through Unbound, the best way with livezone, the best one without, and which of the two is better. */
+export function shortTable(summary) {
+  const ids = waysIn(summary);
+  const ours = ids.filter((id) => WAYS[id].isOurs);
+  const others = ids.filter((id) => !WAYS[id].isOurs);
+  const head = ["what goes wrong", "livezone, through Unbound", "best way with livezone", "best way without", "better"];
+  const rows = SHORT.flatMap(([fault, client]) => {
+    const [mine, theirs] = [bestOf(summary, ours, fault, client), bestOf(summary, others, fault, client)];
+    if (mine === undefined || theirs === undefined) return [];
+    const text = (id) => cellText(summary, id, fault, client).replace(/ \/.*$/, " s");
+    const winner = bestOf(summary, [mine, theirs], fault, client);
+    const isTie = text(mine) === text(theirs);
+    const title = client === "single" ? `${FAULTS[fault].title}, first address only` : FAULTS[fault].title;
+    const named = (id) => `${text(id)} (${nameOf(WAYS[id])})`;
+    return [
+      row([
+        title,
+        text("livezone-unbound"),
+        named(mine),
+        named(theirs),
+        isTie ? "both" : WAYS[winner].isOurs ? "livezone" : "the other",
+      ]),
+    ];
+  });
+  return [row(head), row(head.map(() => "---")), ...rows].join("\n");
+}
+
 /** Rounds of each cell. */
 export function roundsTable(summary, faults) {
   const head = faults.map((fault) => FAULTS[fault].title);

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { labModule, roundOf, type Summary, type Verdict } from "./modules.js";
 
-const { cellTable, roundsTable, seconds } = await labModule<{
+const { cellTable, roundsTable, seconds, shortTable } = await labModule<{
   cellTable(summary: Summary, faults: readonly string[], client?: string): string;
   roundsTable(summary: Summary, faults: readonly string[]): string;
   seconds(value: number): string;
+  shortTable(summary: Summary): string;
 }>("tables");
 const { verdictsOf, thinCells } = await labModule<{
   verdictsOf(summary: Summary): Verdict[];
@@ -28,6 +29,18 @@ describe("the tables", () => {
     expect(cellTable(summary, ["sigkill", "graceful", "uplink"], "single").split("\n").slice(2)).toEqual([
       "| livezone, through Unbound | 3.00 / 4.00; 0.5 + 1.5 | none |  |",
       "| round-robin DNS (TTL 300) | none |  | – |",
+    ]);
+  });
+
+  test("say in short which way is best, and when it is not livezone", () => {
+    const rounds = [
+      roundOf("livezone-unbound", "sigstop", 0, { last: 8, failed: 9 }),
+      roundOf("livezone-direct", "sigstop", 0, { last: 6, failed: 9 }),
+      roundOf("round-robin", "sigstop", 0, { last: 45, failed: 99 }),
+      roundOf("nginx-node", "sigstop", 0, { last: 2, failed: 1 }),
+    ];
+    expect(shortTable(summaryOf(rounds)).split("\n").slice(2)).toEqual([
+      "| SIGSTOP (hangs) | 8.00 s | 6.00 s (livezone, asked directly) | 2.00 s (nginx on the node (kubespray's)) | the other |",
     ]);
   });
 
