@@ -3,7 +3,7 @@
  * drawing is one path for each kind of thing, since a page with hundreds of addresses has tens of thousands of results.
  */
 
-/** Functions of the status page's script that make drawings. They use `make` and `clockTime` of it. */
+/** Functions of the status page's script that make drawings. They use `make` and `dateTime` of it. */
 export const PAGE_DRAWINGS = `
   const SVG = "http://www.w3.org/2000/svg";
 
@@ -79,7 +79,7 @@ export const PAGE_DRAWINGS = `
       if (change.mode !== "healthy") alarms += "M" + from + " 0H" + Math.max(to, from + 1) + "V" + HEIGHT + "H" + from + "z";
     });
     const last = changes[changes.length - 1];
-    const label = "Addresses answered since " + new Date(begin).toLocaleString() + ": " + (changes.length - 1) +
+    const label = "Addresses answered since " + dateTime(begin) + ": " + (changes.length - 1) +
       (changes.length === 2 ? " change" : " changes") + ", now " + last.addresses + ", at most " + most;
     const drawing = svg(WIDTH, HEIGHT, label, "answers-line");
     path(drawing, "alarm-back", alarms);

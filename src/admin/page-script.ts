@@ -4,15 +4,17 @@
  */
 
 import { PAGE_DRAWINGS } from "./page-drawings.js";
+import { PAGE_EVENTS } from "./page-events.js";
 import { PAGE_PLAN } from "./page-plan.js";
 import { PAGE_SECTIONS } from "./page-sections.js";
+import { PAGE_SIBLINGS } from "./page-siblings.js";
+import { PAGE_SOURCES } from "./page-sources.js";
 
 /** The status page's script. */
 export const PAGE_SCRIPT = String.raw`"use strict";
 (() => {
-${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
+${PAGE_DRAWINGS}${PAGE_SIBLINGS}${PAGE_SOURCES}${PAGE_SECTIONS}${PAGE_PLAN}${PAGE_EVENTS}
   const MAX_ENDPOINTS = 200;
-  const MAX_EVENTS = 50;
   const REFRESH_MS = 5000;
   const MIN_PAUSE_MS = 300;
   const HISTORY_EVERY_MS = 10000;
@@ -23,6 +25,8 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
   let history;
   let firstHistory;
   let isDrawn = false;
+  /** The stream of events; absent while the page is hidden. */
+  let source;
   /** Cards by endpoint, each with what it was drawn from: one that would be the same is kept. */
   const cards = new Map();
   /** The override that is being prepared: endpoint, target, action and what has been typed. */
@@ -45,7 +49,11 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     if (seconds < 172800) return Math.round(seconds / 3600) + " h";
     return Math.round(seconds / 86400) + " d";
   }
-  const clockTime = (atMs) => new Date(atMs).toLocaleTimeString([], { hour12: false });
+  // One of each: making a formatter takes longer than a hundred uses of it.
+  const clockFormat = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
+  const dateFormat = new Intl.DateTimeFormat([], { dateStyle: "short", timeStyle: "medium" });
+  const clockTime = (atMs) => clockFormat.format(atMs);
+  const dateTime = (atMs) => dateFormat.format(atMs);
 
   const MODES = {
     healthy: ["healthy", "good"],
@@ -62,6 +70,8 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
   function actionsOf(endpoint, target) {
     const actions = [];
     const kind = target.override && target.override.kind;
+    // The configuration has taken a disabled target out already: there is nothing to drain or to force.
+    if (target.disabled && !kind) return [];
     if (kind === "drained") actions.push(["undrain", {}]);
     else if (kind) actions.push(["unforce", {}]);
     else {
@@ -136,15 +146,10 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     for (const group of [table.tHead, body]) group.setAttribute("role", "rowgroup");
     const answers = make("p", "answers", endpoint.answers.length ? "→ " + endpoint.answers.join("  ") : "→ nothing");
     const card = make("article", endpoint.mode === "healthy" ? "" : "alarming", head, table, answers);
-    for (const one of endpoint.discovery ? endpoint.discovery.sources : []) card.append(sourceOf(one));
+    if (endpoint.discovery) card.append(...sourcesOf(endpoint.discovery));
     const changes = history && history.answers.get(endpoint.endpoint);
     if (changes && changes.length > 0) card.append(answersOf(changes, history.nowMs));
     return card;
-  }
-
-  function sourceOf(one) {
-    const heard = one.heardAtMs ? "heard " + ago(one.heardAtMs) + " ago" : "not heard yet";
-    return make("p", "soft wrap", "source " + one.source + ": " + one.candidates + " proposed, " + heard + (one.problem ? "; " + one.problem : ""));
   }
 
   /** The card of an endpoint: the one that is there, if it would be the same. */
@@ -208,6 +213,7 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
       byId("server").textContent = "version " + status.version + ", running for " + ago(status.startedMs) +
         (status.ready ? "" : ", waiting for the first round of probes");
       if (status.isolated) problems.push("The prober seems cut off from every target: the last answers are held.");
+      problems.push(...siblingProblems(status));
       if (status.clockSuspect) problems.push("No certificate is valid yet: the server's clock is suspect. Look at its date and at NTP.");
       if (!status.lastReload.ok) problems.push("The last reload was refused: the configuration before it is in force.");
       for (const zone of status.zones) {
@@ -226,6 +232,8 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     const reply = await fetch("/api/v1/status", { cache: "no-store" });
     if (!reply.ok) throw new Error("status " + reply.status);
     status = await reply.json();
+    // A hidden page has no stream of events: it asks now and then.
+    if (!source) isConnected = true;
     skewMs = status.nowMs - Date.now();
     await fetchSafeMoments();
   }
@@ -250,7 +258,7 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
       const read = await reply.json();
       const versions = new Map();
       for (const strip of read.strips) versions.set(strip.endpoint, (versions.get(strip.endpoint) || "") + strip.lastMs + " ");
-      if (!history) for (const event of read.events) note(event);
+      if (!history) noteAll(read.events);
       history = {
         ...read, versions,
         strips: new Map(read.strips.map((strip) => [strip.endpoint + " " + strip.target + " " + strip.address, strip])),
@@ -281,6 +289,7 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
       draw();
       isDrawn = true;
     } catch {
+      if (!source) isConnected = false;
       drawServer();
     }
     setTimeout(() => {
@@ -309,45 +318,15 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
     refresh();
   }
 
-  const TEXTS = {
-    health: (e) => e.endpoint + ": " + e.target + " (" + e.address + ") went " + e.to + ": " + e.reason + (e.answered ? ", answered" : ", not answered"),
-    answers: (e) => e.endpoint + " answers " + (e.answers.join(", ") || "nothing") + (e.mode === "healthy" ? "" : " (" + e.mode + ")"),
-    override: (e) =>
-      e.endpoint + ": " + e.target + (e.override ? " is " + overrideText(e.override) : " is left to its health again" + (e.action === "cleared" && e.author ? ", by " + e.author : "")),
-    suppression: (e) => e.endpoint + ": " + e.target + " (" + e.address + ")" + (e.suppressed ? " is suppressed, it flaps" : " is not suppressed any more"),
-    reload: (e) => (e.ok ? "configuration reloaded" : "reload refused"),
-    isolation: (e) => (e.isolated ? "the prober seems cut off" : "the prober is connected again"),
-    ready: () => "queries are answered",
-  };
-
-  function note(event) {
-    const list = byId("events");
-    const text = TEXTS[event.type];
-    const item = make("li", "", make("time", "", clockTime(event.atMs)), text ? text(event) : event.type);
-    for (const none of list.querySelectorAll(".none")) none.remove();
-    list.prepend(item);
-    while (list.children.length > MAX_EVENTS) list.lastChild.remove();
-  }
-
-  const source = new EventSource("/api/v1/events");
-  source.addEventListener("open", () => {
-    isConnected = true;
-    refresh();
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "hidden") return leaveEvents();
+    firstHistory = refreshHistory();
+    followEvents();
   });
-  source.addEventListener("error", () => {
-    isConnected = false;
-    drawServer();
-  });
-  for (const type of Object.keys(TEXTS)) {
-    source.addEventListener(type, (message) => {
-      note(JSON.parse(message.data));
-      refresh();
-    });
-  }
-  source.addEventListener("reset", refresh);
+  window.addEventListener("pagehide", leaveEvents);
+  window.addEventListener("pageshow", followEvents);
   setInterval(refresh, REFRESH_MS);
   setInterval(refreshHistory, HISTORY_EVERY_MS);
-  document.addEventListener("visibilitychange", refreshHistory);
 
   /** A filter is part of the address, so that what is seen can be sent to somebody. */
   function readAddress() {
@@ -373,5 +352,6 @@ ${PAGE_DRAWINGS}${PAGE_SECTIONS}${PAGE_PLAN}
   readAddress();
   firstHistory = refreshHistory();
   refresh();
+  followEvents();
 })();
 `;

@@ -3,7 +3,7 @@
  * something to show (siblings, sources of targets, secondaries) adds one function to SECTIONS.
  */
 
-/** Functions of the status page's script that make its sections. They use `make`, `ago` and `clockTime` of it. */
+/** Functions of the status page's script that make its sections. They use `make`, `ago`, `clockTime` and `dateTime` of it. */
 export const PAGE_SECTIONS = `
   const DAY_MS = 86400000;
 
@@ -27,7 +27,7 @@ export const PAGE_SECTIONS = `
     const sorted = [...ending].sort((a, b) => a[1] - b[1]).slice(0, 20);
     return listOf("Certificates that end soon", sorted.map(([name, expiry]) => {
       const days = Math.floor((expiry - view.nowMs) / DAY_MS);
-      return name + (days < 0 ? ": has ended" : ": in " + days + (days === 1 ? " day" : " days")) + ", " + new Date(expiry).toLocaleString();
+      return name + (days < 0 ? ": has ended" : ": in " + days + (days === 1 ? " day" : " days")) + ", " + dateTime(expiry);
     }));
   }
 
@@ -59,5 +59,5 @@ export const PAGE_SECTIONS = `
     return listOf("Secondaries", all.length > 50 ? [...items, "and " + (all.length - 50) + " more"] : items);
   }
 
-  const SECTIONS = [overrideSection, certificateSection, secondarySection];
+  const SECTIONS = [siblingSection, sourceSection, overrideSection, certificateSection, secondarySection];
 `;

@@ -58,7 +58,7 @@ test("the history has results, answers, rates and events from before anybody loo
 });
 
 describeWith(["chromium"], "the status page's history in a browser", () => {
-  test("draws what was, follows a kill, and survives a restart", { timeout: 60_000 }, async () => {
+  test("draws what was, follows a kill, and goes on after a restart of the server", { timeout: 60_000 }, async () => {
     const { zone, servers } = await livingZone();
     const server = await startAdminServer({ zone });
     const page = await startBrowser();
@@ -79,6 +79,16 @@ describeWith(["chromium"], "the status page's history in a browser", () => {
     await waitUntil(async () => (await page.evaluate("document.querySelectorAll('article.alarming').length")) === 1);
     const severe = page.complaints().filter((line) => !line.includes('"level":"verbose"'));
     expect(severe).toEqual([]);
+
+    await server.livezone.stop();
+    await waitUntil(async () => (await text()).includes("No connection to the server"));
+    await startAdminServer({ httpPort: server.http.port });
+    await waitUntil(async () => (await text()).includes("solo.k8s.example.test"), { timeoutMs: 20_000 });
+    await waitUntil(async () => !(await text()).includes("No connection to the server"));
+    // The events are those of the new process: each once.
+    const events = () => page.evaluate<string>("document.getElementById('events').innerText");
+    await waitUntil(async () => (await events()).split("queries are answered").length === 2);
+    expect(await events()).not.toContain("went down");
   });
 
   test("has no violation that axe-core knows: wide and narrow, light and dark, with the dialog", {

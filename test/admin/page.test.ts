@@ -34,6 +34,15 @@ describeWith(["chromium"], "the status page in a browser", () => {
       );
     await waitUntil(async () => (await card()).includes("disabled"), { describe: "the disabled target on the page" });
     expect(await card()).toContain("1 of 1 available");
+    await page.evaluate(
+      `{ const f = document.getElementById("token"); f.value = "${TOKEN}"; f.dispatchEvent(new Event("input")); }`,
+    );
+    await waitUntil(async () => (await card()).includes("drain"), { describe: "what can be done" });
+    const buttons = "[...document.querySelectorAll('article button')].map((button) => button.dataset.key)";
+    expect(await page.evaluate(buttons)).toEqual([
+      "solo.k8s.example.test cp1 drain",
+      "solo.k8s.example.test cp1 force",
+    ]);
     expect(await card()).toMatch(/cp2\s+127\.0\.0\.12\s+disabled\s+no\s+not probed/);
   });
 

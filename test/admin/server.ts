@@ -100,15 +100,24 @@ export async function startAdminServer(
     readonly zone?: string;
     readonly admin?: string;
     readonly main?: string;
+    /** Default: any. */
+    readonly httpPort?: number;
     readonly files?: Readonly<Record<string, string>>;
     readonly cleanup?: Cleanup;
   } = {},
 ): Promise<AdminServer> {
-  const { zone = STEADY_ZONE, admin = "tokenFile: token", main = "", files = {}, cleanup = afterThisTest } = options;
+  const {
+    zone = STEADY_ZONE,
+    admin = "tokenFile: token",
+    main = "",
+    httpPort = 0,
+    files = {},
+    cleanup = afterThisTest,
+  } = options;
   const dns = await freePort();
   const livezone = await startLivezone({
     files: {
-      "livezone.yaml": `listen: ["127.0.0.1:${dns}"]\nadmin: { socket: admin.sock, http: "127.0.0.1:0", ${admin} }\nzones: [zones/*.yaml]\n${main}`,
+      "livezone.yaml": `listen: ["127.0.0.1:${dns}"]\nadmin: { socket: admin.sock, http: "127.0.0.1:${httpPort}", ${admin} }\nzones: [zones/*.yaml]\n${main}`,
       "zones/k8s.yaml": zone,
       token: `${TOKEN}\n`,
       ...files,
