@@ -18,7 +18,7 @@ const LOOK_MS = 100;
 const DIFFERENT_BEATS = 3;
 
 /** Time in which a sibling must say whether a target may be taken out, milliseconds. Where no packet is lost it takes 1. */
-const ASK_WITHIN_MS = 1_500;
+const ASK_WITHIN_MS = 2_500;
 
 interface Link extends Peer {
   readonly speaker: Speaker;

@@ -6,6 +6,11 @@ import { createQueryCounters, sumCounters } from "../../src/query/counters.js";
 import { textOf } from "../house-rules/source.js";
 import { describeWith, requireProgram } from "../support/programs.js";
 
+const SECONDARY = {
+  ...{ zone: "k8s.example.com", secondary: "192.0.2.61:53", isCurrent: false, lagMs: 5, serial: 7 },
+  ...{ notifiedAtMs: 1e12, acknowledgedAtMs: 1e12, transferredAtMs: 1e12 },
+};
+
 /** Metrics of a server to which everything has happened once. */
 function fullMetrics(): Metrics {
   const counters = createQueryCounters();
@@ -30,6 +35,7 @@ function fullMetrics(): Metrics {
       ],
       zones: () => [{ zone: "k8s.example.com", serial: 7 }],
       siblings: () => [{ sibling: "ns2", isFresh: true, clockDifferenceMs: 1, zonesDiffer: 0 }],
+      secondaries: () => [SECONDARY],
       isIsolated: () => false,
     },
     { version: "0.1.0", transport: "batch" },
@@ -112,6 +118,7 @@ describe("the metrics", () => {
       "entry",
       "kind",
       "node",
+      "outcome",
       "rcode",
       "reason",
       "status",
@@ -120,7 +127,7 @@ describe("the metrics", () => {
       "type",
       "version",
     ];
-    const configured = ["zone", "endpoint", "target", "address", "source", "sibling"];
+    const configured = ["zone", "endpoint", "target", "address", "source", "sibling", "secondary"];
     const labels = new Set(all.flatMap((metric) => metric.labels));
     expect([...labels].filter((label) => !bounded.includes(label) && !configured.includes(label))).toEqual([]);
   });

@@ -48,11 +48,11 @@ export async function drainInTurn(rounds: number): Promise<void> {
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }
 endpoints:
-api:
-  port: ${port}
-  ttl: 1
-  targets: { cp1: ${addresses[0]}, cp2: ${addresses[1]}, cp3: ${addresses[2]} }
-  probe: { insecureSkipVerify: true, interval: 300ms, timeout: 300ms, recheck: 100ms }
+  api:
+    port: ${port}
+    ttl: 1
+    targets: { cp1: ${addresses[0]}, cp2: ${addresses[1]}, cp3: ${addresses[2]} }
+    probe: { insecureSkipVerify: true, interval: 300ms, timeout: 300ms, recheck: 100ms }
 `,
   });
   const unbound = await startUnbound({
