@@ -6,7 +6,7 @@
 // Knot, NSD, BIND and PowerDNS as authoritative servers, with TSIG; BIND and Unbound as resolvers that have the zone. All ask the same
 // primary. Parts: kills (SIGKILL of an apiserver, and a client through Unbound), random changes and a comparison record by record, the
 // first three NOTIFYs lost, changes without pause, and many zones. What is not installed is left out, and named.
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -17,6 +17,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createAdminClient } from "../dist/client/admin.js";
 import { ask } from "../dist/client/ask.js";
+import { startChild, until } from "./children.mjs";
+import { knotSecondary } from "./knot-secondary.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -44,20 +46,7 @@ const addressOf = (id) => `127.0.1.${id.slice(2)}`;
 const zoneNames = Array.from({ length: ZONES }, (_, index) => `z${index}.example.test`);
 const allZones = [ZONE, ...zoneNames];
 
-const children = new Set();
-function start(program, args, folder) {
-  const child = spawn(program, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
-  child.output = "";
-  child.stdout.on("data", (data) => (child.output += data));
-  child.stderr.on("data", (data) => (child.output += data));
-  children.add(child);
-  child.once("exit", () => children.delete(child));
-  return child;
-}
-process.on("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(HOME, { recursive: true, force: true });
-});
+process.on("exit", () => rmSync(HOME, { recursive: true, force: true }));
 
 /** Each: what is asked, and how it is run. */
 const SERVERS = {
@@ -66,32 +55,7 @@ const SERVERS = {
     port: 15_401,
     key: true,
     run(folder) {
-      const conf = `server:
-    rundir: ${folder}
-    listen: 127.0.0.1@${this.port}
-log:
-  - target: stderr
-    any: warning
-database:
-    storage: ${folder}
-key:
-  - id: corp
-    algorithm: hmac-sha256
-    secret: ${SECRET}
-remote:
-  - id: primary
-    address: 127.0.0.1@${PRIMARY}
-    key: corp
-acl:
-  - id: notify
-    address: 127.0.0.1
-    key: corp
-    action: notify
-  - id: look
-    address: 127.0.0.1
-    action: transfer
-zone:
-${allZones.map((zone) => `  - domain: ${zone}\n    storage: ${folder}\n    master: primary\n    acl: [notify, look]\n`).join("")}`;
+      const conf = knotSecondary({ folder, port: this.port, primary: PRIMARY, secret: SECRET, zones: allZones });
       writeFileSync(path.join(folder, "knot.conf"), conf);
       return ["-c", path.join(folder, "knot.conf")];
     },
@@ -248,7 +212,7 @@ async function startRelay(port) {
 
 const APISERVER_CODE = `require("net").createServer((s)=>{s.on("error",()=>{})}).listen(${APISERVER},process.argv[1],()=>console.log("up"))`;
 async function startApiserver(id) {
-  const child = start(process.execPath, ["-e", APISERVER_CODE, addressOf(id)], HOME);
+  const child = startChild(process.execPath, ["-e", APISERVER_CODE, addressOf(id)], HOME);
   await once(child.stdout, "data");
   return child;
 }
@@ -306,14 +270,6 @@ async function serialOf(port, zone = ZONE) {
 
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const shown = (numbers) => `median ${Math.round(median(numbers))} ms, worst ${Math.round(Math.max(...numbers))} ms`;
-
-async function until(what, condition, timeoutMs = 30_000) {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`in vain: ${what}`);
-    await sleep(20);
-  }
-}
 
 const admin = createAdminClient({ kind: "socket", path: path.join(HOME, "admin.sock") });
 async function force(endpoint, id, isUp) {
@@ -566,7 +522,7 @@ for (const name of chosen) relays[name] = await startRelay(SERVERS[name].port);
 writeZone(relays, chosen);
 const apiservers = {};
 for (const id of IDS) apiservers[id] = await startApiserver(id);
-const livezone = start(
+const livezone = startChild(
   process.execPath,
   [path.resolve(import.meta.dirname, "../dist/main.js"), "serve", "--config", "livezone.yaml"],
   HOME,
@@ -579,7 +535,7 @@ const servers = {};
 for (const name of chosen) {
   const folder = path.join(HOME, name.replace(" ", "-"));
   mkdirSync(folder);
-  servers[name] = start(SERVERS[name].program, SERVERS[name].run(folder), folder);
+  servers[name] = startChild(SERVERS[name].program, SERVERS[name].run(folder), folder);
 }
 try {
   for (const name of chosen) {

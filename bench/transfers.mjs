@@ -5,7 +5,7 @@
 // table: who gets which answer to which request, livezone beside Knot and BIND. slow: queries/s with a secondary that is slow, one that
 // resets and one that is dead, against without, in turn. busy: 1,000 zones that change once a minute each, with Knot as their secondary:
 // CPU time, and queries/s against without changes. kill: SIGKILL again and again, and the clock set back a day: serials only increase.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,13 +14,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { runnerImport } from "vite";
 import { createAdminClient } from "../dist/client/admin.js";
 import { ask } from "../dist/client/ask.js";
 import { readReply } from "../dist/client/reply.js";
+import { startChild, until } from "./children.mjs";
+import { knotSecondary } from "./knot-secondary.mjs";
 import { compile, median, runLoad } from "./measure.mjs";
 import { QUERY_KINDS } from "./queries.mjs";
 import { cpuSeconds, residentMb } from "./servers.mjs";
-import { request, SECRET, sign } from "./transfer-requests.mjs";
 
 const {
   values,
@@ -32,33 +34,18 @@ const {
 const PORTS = { livezone: 15_600, knot: 15_601, bind: 15_602, secondary: 15_603, dead: 15_604 };
 const HOME = mkdtempSync(path.join(tmpdir(), "livezone-transfers-"));
 const ZONE = "k8s.example.test";
+const SECRET = Buffer.from("a secret of 32 octets, in base64");
 const KEY = SECRET.toString("base64");
+const signing = (await runnerImport(path.join(import.meta.dirname, "../test/transfer/signing.ts"))).module;
+const sign = (query, changes) =>
+  signing.sign(query, { secret: SECRET, time: Math.floor(Date.now() / 1000), ...changes });
 
-const children = new Set();
-process.on("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(HOME, { recursive: true, force: true });
-});
+process.on("exit", () => rmSync(HOME, { recursive: true, force: true }));
 
 function write(folder, files) {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), text, { mode: 0o600 });
-  }
-}
-
-function start(program, args, cwd, env = {}) {
-  const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
-  child.output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (child.output += data));
-  children.add(child);
-  child.once("exit", () => children.delete(child));
-  return child;
-}
-
-async function until(what, condition, timeoutMs = 30_000) {
-  for (const end = Date.now() + timeoutMs; !(await condition()); await sleep(20)) {
-    if (Date.now() > end) throw new Error(`in vain: ${what}`);
   }
 }
 
@@ -74,7 +61,7 @@ async function startLivezone(folder, { core, env } = {}) {
   const main = path.resolve(import.meta.dirname, "../dist/main.js");
   const command = [process.execPath, main, "serve", "--config", "livezone.yaml"];
   const [program, ...args] = core === undefined ? command : ["taskset", "-c", String(core), ...command];
-  const child = start(program, args, folder, env);
+  const child = startChild(program, args, folder, env);
   await until("ready", () => child.output.includes('"msg":"ready"')).catch((error) => {
     console.log(child.output.slice(-2_000));
     throw error;
@@ -84,34 +71,13 @@ async function startLivezone(folder, { core, env } = {}) {
 
 function startKnot(folder, zones, { port, core }) {
   mkdirSync(folder, { recursive: true });
-  const conf = `server:
-    rundir: ${folder}
-    listen: 127.0.0.1@${port}
-log:
-  - target: stderr
-    any: warning
-database:
-    storage: ${folder}
-key:
-  - id: corp
-    algorithm: hmac-sha256
-    secret: ${KEY}
-remote:
-  - id: primary
-    address: 127.0.0.1@${PORTS.livezone}
-    key: corp
-acl:
-  - id: notify
-    address: 127.0.0.1
-    key: corp
-    action: notify
-zone:
-${zones.map((zone) => `  - domain: ${zone}\n    storage: ${folder}\n    zonefile-sync: -1\n    master: primary\n    acl: notify\n`).join("")}`;
+  const zoneOptions = "    zonefile-sync: -1\n";
+  const conf = knotSecondary({ folder, port, primary: PORTS.livezone, secret: KEY, zones, zoneOptions });
   writeFileSync(path.join(folder, "knot.conf"), conf);
   const command = ["/usr/sbin/knotd", "-c", path.join(folder, "knot.conf")];
   return core === undefined
-    ? start(command[0], command.slice(1), folder)
-    : start("taskset", ["-c", String(core), ...command], folder);
+    ? startChild(command[0], command.slice(1), folder)
+    : startChild("taskset", ["-c", String(core), ...command], folder);
 }
 
 const zoneText = (zone, records = "") => `zone: ${zone}
@@ -217,7 +183,7 @@ zone:
     acl: corp
 `,
   });
-  start("/usr/sbin/knotd", ["-c", path.join(knot, "knot.conf")], knot);
+  startChild("/usr/sbin/knotd", ["-c", path.join(knot, "knot.conf")], knot);
   const bind = path.join(HOME, "bind");
   write(bind, {
     "zone.zone": text,
@@ -229,7 +195,7 @@ acl here { 127.0.0.1; };
 zone "${ZONE}" { type primary; file "zone.zone"; allow-transfer { !{ !here; any; }; key corp; }; ixfr-from-differences yes; };
 `,
   });
-  start("/usr/sbin/named", ["-g", "-n", "1", "-c", path.join(bind, "named.conf")], bind);
+  startChild("/usr/sbin/named", ["-g", "-n", "1", "-c", path.join(bind, "named.conf")], bind);
   for (const port of [PORTS.knot, PORTS.bind]) await until(port, async () => (await serialAt(port)) === serial);
 }
 
@@ -250,8 +216,8 @@ async function table() {
   const serial = kept.at(-1);
   await startOthers(serial);
   const now = Math.floor(Date.now() / 1000);
-  const axfr = request({ zone: ZONE, type: "AXFR" });
-  const ixfr = (from) => sign(request({ zone: ZONE, type: "IXFR", serial: from }));
+  const axfr = signing.transferQuery({ zone: ZONE, type: "AXFR" });
+  const ixfr = (from) => sign(signing.transferQuery({ zone: ZONE, type: "IXFR", serial: from }));
   const cases = [
     ["AXFR with the key", sign(axfr)],
     ["AXFR without a key", axfr],
@@ -264,9 +230,9 @@ async function table() {
     ["AXFR, a MAC of 16 octets", sign(axfr, { octets: 16 })],
     ["AXFR, a MAC of 10 octets", sign(axfr, { octets: 10 })],
     ["AXFR, no MAC", sign(axfr, { octets: 0 })],
-    ["AXFR of another zone", sign(request({ zone: "other.test", type: "AXFR" }))],
-    ["AXFR of a name in the zone", sign(request({ zone: `api.${ZONE}`, type: "AXFR" }))],
-    ["IXFR without an SOA", sign(request({ zone: ZONE, type: "IXFR" }))],
+    ["AXFR of another zone", sign(signing.transferQuery({ zone: "other.test", type: "AXFR" }))],
+    ["AXFR of a name in the zone", sign(signing.transferQuery({ zone: `api.${ZONE}`, type: "AXFR" }))],
+    ["IXFR without an SOA", sign(signing.transferQuery({ zone: ZONE, type: "IXFR" }))],
     ["IXFR from the present serial", ixfr(serial)],
     ["IXFR from a future serial", ixfr(serial + 1_000)],
     ["IXFR from 0", ixfr(0)],
@@ -355,7 +321,7 @@ async function slow() {
   silent.bind(PORTS.dead, "127.0.0.1");
   const livezone = await startLivezone(folder, { core: 0 });
   const admin = createAdminClient({ kind: "socket", path: path.join(folder, "admin.sock") });
-  const axfr = request({ zone: ZONE, type: "AXFR" });
+  const axfr = signing.transferQuery({ zone: ZONE, type: "AXFR" });
   const framed = Buffer.concat([Buffer.from([0, axfr.length]), axfr]);
   const done = { slow: 0, reset: 0, whole: 0 };
   /** Reads nothing at all, until it is cut. */

@@ -6,7 +6,7 @@ import { RECOMMENDED_DELAY_SECONDS, requiredShutdownDelaySeconds, seesShutdown }
 import { FAILURE_KINDS, worstCaseReturnMs, worstCaseTimelines } from "../health/timeline.js";
 import type { Problem } from "../lib/errors.js";
 import { ConfigurationError, type Prepared, prepare } from "../server/load-zones.js";
-import { formatName } from "../wire/name.js";
+import { nameWithoutDot } from "../wire/name.js";
 import { LiveZone } from "../zone/live-zone.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
@@ -114,7 +114,7 @@ async function check(file: string): Promise<CheckReport> {
     good: true,
     problems: problems.map(withSeverity),
     zones: zones.map((zone) => ({
-      zone: formatName(zone.name).slice(0, -1),
+      zone: nameWithoutDot(zone.name),
       names: new ZoneCompiler(new LiveZone(zone, new Map(), Date.now())).compile().nodes.length,
       endpoints: zone.config.endpoints.map((endpoint) => checkEndpoint(endpoint, sources)),
     })),

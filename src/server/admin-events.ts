@@ -1,7 +1,7 @@
 import type { EventLog } from "../admin/event-ring.js";
 import { messageOf } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
-import { formatName } from "../wire/name.js";
+import { nameWithoutDot } from "../wire/name.js";
 import { isAnswerable } from "./endpoints.js";
 import type { Subscriber } from "./events.js";
 import { overrideView } from "./status-view.js";
@@ -70,7 +70,7 @@ function secondaryEvents(log: EventLog): Subscriber {
     "secondary-trouble": ({ state: { zone, secondary, trouble, checked, lagMs } }) =>
       log.publish({
         type: "secondary",
-        zone: formatName(zone).slice(0, -1),
+        zone: nameWithoutDot(zone),
         secondary: formatAddress(secondary),
         ...(trouble === undefined ? {} : { trouble }),
         ...(checked === undefined ? {} : { serial: checked.serial }),
@@ -81,7 +81,7 @@ function secondaryEvents(log: EventLog): Subscriber {
       if (kind !== "axfr" && isComplete) return;
       log.publish({
         type: "transfer",
-        zone: formatName(zone).slice(0, -1),
+        zone: nameWithoutDot(zone),
         secondary: client,
         kind,
         serial,

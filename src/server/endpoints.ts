@@ -3,7 +3,7 @@ import { type Answerable, type AnswerableAddress, decideAnswerable } from "../he
 import type { EndpointHealth, Snapshot } from "../health/health.js";
 import type { Clock } from "../lib/clock.js";
 import { UserError } from "../lib/errors.js";
-import { formatName, type Name } from "../wire/name.js";
+import { type Name, nameWithoutDot } from "../wire/name.js";
 import { createZoneEndpoint, targetConflict } from "../zone/endpoint.js";
 import type { EndpointAnswers } from "../zone/endpoint-records.js";
 import { LiveZone, type ZoneChange } from "../zone/live-zone.js";
@@ -78,7 +78,7 @@ export class ServedEndpoints {
 
   /** Name and published serial of each zone. */
   zones(): { readonly zone: string; readonly serial: number }[] {
-    return [...this.#zones.values()].map(({ zone, serial }) => ({ zone: textOf(zone.name), serial }));
+    return [...this.#zones.values()].map(({ zone, serial }) => ({ zone: nameWithoutDot(zone.name), serial }));
   }
 
   /**
@@ -108,7 +108,7 @@ export class ServedEndpoints {
   /** Begins to serve a zone. */
   addZone(zone: Zone, snapshot: Snapshot): void {
     const { decided, served } = this.#decideZone(zone, snapshot);
-    const live = new LiveZone(zone, decided, this.#clock.wallMs(), this.#before?.serial(textOf(zone.name)));
+    const live = new LiveZone(zone, decided, this.#clock.wallMs(), this.#before?.serial(nameWithoutDot(zone.name)));
     this.#zones.set(zone.name, live);
     this.#serve(live, served);
     this.#watcher.onZoneAdded(live);
@@ -243,11 +243,6 @@ export class ServedEndpoints {
   #lastHealthyOf(fqdn: string): readonly AnswerableAddress[] {
     return this.#endpoints.get(fqdn)?.lastHealthy ?? this.#before?.lastHealthy(fqdn) ?? [];
   }
-}
-
-/** A name without the trailing dot. */
-function textOf(name: Name): string {
-  return formatName(name).slice(0, -1);
 }
 
 /** Whether an address of a target goes into answers. */

@@ -9,7 +9,7 @@ import type { Logger } from "../lib/logger.js";
 import type { PeerCondition } from "../siblings/peer-state.js";
 import type { SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
-import { formatName } from "../wire/name.js";
+import { nameWithoutDot } from "../wire/name.js";
 import { labelsOf } from "./endpoint-labels.js";
 import { isAnswerable, type ServedEndpoint } from "./endpoints.js";
 import type { EventOf, Subscriber, SuppressionChange } from "./events.js";
@@ -149,7 +149,7 @@ function logTargets(log: Logger, { fqdn, joined, left }: EventOf<"targets-change
 /** Logs a transfer; those of what changed are as frequent as changes, and are for those who look closely. */
 function logTransfer(log: Logger, transfer: FinishedTransfer): void {
   const { zone, client, kind, serial, octets, durationMs, isComplete } = transfer;
-  const fields = { zone: formatName(zone).slice(0, -1), secondary: client, kind, serial, octets };
+  const fields = { zone: nameWithoutDot(zone), secondary: client, kind, serial, octets };
   if (!isComplete) log.warn({ ...fields, durationMs: Math.round(durationMs) }, "transfer cut");
   else if (kind === "axfr") log.info(fields, "zone transferred");
   else if (kind === "ixfr") log.debug(fields, "changes transferred");
@@ -158,7 +158,7 @@ function logTransfer(log: Logger, transfer: FinishedTransfer): void {
 /** Makes loud that a secondary gives other answers than this server, and that it gives the same again. */
 function logSecondary(log: Logger, state: SecondaryState, isInTrouble: boolean): void {
   const { zone, secondary, checked, acknowledged, trouble, lagMs } = state;
-  const fields = { zone: formatName(zone).slice(0, -1), secondary: formatAddress(secondary), serial: checked?.serial };
+  const fields = { zone: nameWithoutDot(zone), secondary: formatAddress(secondary), serial: checked?.serial };
   if (!isInTrouble) log.info(fields, "secondary follows again");
   else
     log.warn(

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../lib/clock.js";
 import type { SiblingSerial } from "../siblings/messages.js";
 import { contentDigest } from "../transfer/content-digest.js";
 import type { ZoneStanding } from "../transfer/service.js";
-import { formatName, type Name } from "../wire/name.js";
+import { type Name, nameWithoutDot } from "../wire/name.js";
 import type { LiveZone, ZoneChange } from "../zone/live-zone.js";
 import { isSerialNewer } from "../zone/serial.js";
 import type { Subscriber } from "./events.js";
@@ -66,7 +66,7 @@ export class Primaries {
   standing(name: Name): ZoneStanding {
     const zone = this.#zones.get(name);
     if (zone === undefined || zone.isActive) return "active";
-    const said = zone.active === undefined ? undefined : this.#said.get(zone.active)?.get(textOf(name));
+    const said = zone.active === undefined ? undefined : this.#said.get(zone.active)?.get(nameWithoutDot(name));
     const isSame = said?.serial === zone.live.serial && said.records === contentDigest(zone.live);
     return isSame ? "mirror" : "behind";
   }
@@ -145,7 +145,7 @@ export class Primaries {
     if (zone === undefined) return;
     this.#zones.delete(name);
     zone.live.serveAlone();
-    this.#parts.tell([{ zone: textOf(name), serial: 0, records: "", gone: true }]);
+    this.#parts.tell([{ zone: nameWithoutDot(name), serial: 0, records: "", gone: true }]);
   }
 
   /** @returns milliseconds until it is to be looked at again; infinite if nothing is waited for */
@@ -170,7 +170,7 @@ export class Primaries {
 
   /** The fresh siblings that have the zone. */
   #carriers(name: Name, fresh: ReadonlySet<string>): string[] {
-    const text = textOf(name);
+    const text = nameWithoutDot(name);
     return [...this.#said]
       .filter(([sibling, said]) => fresh.has(sibling) && said.has(text))
       .map(([sibling]) => sibling);
@@ -181,7 +181,7 @@ export class Primaries {
     zone.isActive = false;
     zone.active = active;
     delete zone.awaySinceMs;
-    const said = this.#said.get(active)?.get(textOf(name));
+    const said = this.#said.get(active)?.get(nameWithoutDot(name));
     const change = said && zone.live.mirror(said.serial);
     if (change !== undefined) this.#parts.publish(change);
   }
@@ -196,7 +196,7 @@ export class Primaries {
   /** Begins above what siblings have: they may have been active meanwhile. */
   #keepAhead(name: Name, zone: SharedZone, others: readonly string[]): void {
     for (const sibling of others) {
-      const said = this.#said.get(sibling)?.get(textOf(name));
+      const said = this.#said.get(sibling)?.get(nameWithoutDot(name));
       if (said !== undefined && isSerialNewer(said.serial, zone.live.serial)) this.#raise(zone, said.serial);
     }
   }
@@ -211,10 +211,5 @@ export class Primaries {
 
 /** What others are told. The records that belong to a serial only the server knows that made it. */
 function serialOf({ live, isActive }: SharedZone): SiblingSerial {
-  return { zone: textOf(live.zone.name), serial: live.serial, records: isActive ? contentDigest(live) : "" };
-}
-
-/** A name without the trailing dot. */
-function textOf(name: Name): string {
-  return formatName(name).slice(0, -1);
+  return { zone: nameWithoutDot(live.zone.name), serial: live.serial, records: isActive ? contentDigest(live) : "" };
 }

@@ -3,7 +3,7 @@ import type { Status } from "../admin/schemas.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Notifier, SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
-import { formatName, type Name } from "../wire/name.js";
+import { type Name, nameWithoutDot } from "../wire/name.js";
 import type { Subscriber } from "./events.js";
 
 export type SecondaryView = NonNullable<Status["secondaries"]>[number];
@@ -33,7 +33,7 @@ export class SecondaryViews {
   view({ zone, secondary, notifiedMs, acknowledged, checked, trouble, lagMs }: SecondaryState): SecondaryView {
     const transferred = this.#transfers.get(zone)?.get(secondary.address);
     return {
-      zone: textOf(zone),
+      zone: nameWithoutDot(zone),
       address: formatAddress(secondary),
       ...(checked === undefined ? {} : { serial: checked.serial, checkedAtMs: checked.atMs }),
       lagMs: Math.round(lagMs),
@@ -70,13 +70,13 @@ export class SecondaryViews {
           config.zones.map(({ zone, transfer }) => [zone, new Set(transfer?.to.map(({ address }) => address))]),
         );
         for (const [zone, transfers] of this.#transfers) {
-          const stay = notified.get(textOf(zone));
+          const stay = notified.get(nameWithoutDot(zone));
           for (const address of transfers.keys()) if (stay?.has(address) !== true) transfers.delete(address);
         }
       },
       "zone-removed": ({ zone }) => void this.#transfers.delete(zone),
       "transfer-finished": ({ transfer }, atMs) => {
-        if (notified.get(textOf(transfer.zone))?.has(transfer.client) === true) this.#note(transfer, atMs);
+        if (notified.get(nameWithoutDot(transfer.zone))?.has(transfer.client) === true) this.#note(transfer, atMs);
       },
     };
   }
@@ -86,9 +86,4 @@ export class SecondaryViews {
     transfers.set(client, { atMs, kind, serial, octets, complete: isComplete });
     this.#transfers.set(zone, transfers);
   }
-}
-
-/** A name without the trailing dot. */
-function textOf(name: Name): string {
-  return formatName(name).slice(0, -1);
 }

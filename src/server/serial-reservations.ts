@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { openStateFile, type StateAlarm, type StateFile } from "../health/state-file.js";
 import type { Clock, Timer } from "../lib/clock.js";
-import { formatName, type Name } from "../wire/name.js";
+import { type Name, nameWithoutDot } from "../wire/name.js";
 import { isSerialNewer, laterSerial, serialAfter, serialAt } from "../zone/serial.js";
 import type { Subscriber } from "./events.js";
 
@@ -97,7 +97,7 @@ export class SerialReservations {
     this.isStopped = true;
     this.timer?.cancel();
     if (!hasLeft) {
-      for (const { zone, serial } of this.zones.values()) this.reserved.set(textOf(zone.name), serial);
+      for (const { zone, serial } of this.zones.values()) this.reserved.set(nameWithoutDot(zone.name), serial);
       this.save();
     }
     await this.saving;
@@ -115,11 +115,11 @@ export class SerialReservations {
     if (this.isStopped) return;
     const now = serialAt(this.options.clock.wallMs());
     const due = zones.filter(({ zone, serial }) => {
-      const reserved = this.reserved.get(textOf(zone.name));
+      const reserved = this.reserved.get(nameWithoutDot(zone.name));
       return reserved === undefined || !isSerialNewer(reserved, serialAfter(laterSerial(serial, now), RESERVED_LEAST));
     });
     for (const { zone, serial } of due) {
-      this.reserved.set(textOf(zone.name), serialAfter(laterSerial(serial, now), RESERVED_AHEAD));
+      this.reserved.set(nameWithoutDot(zone.name), serialAfter(laterSerial(serial, now), RESERVED_AHEAD));
     }
     if (due.length > 0) this.save();
   }
@@ -133,8 +133,4 @@ export class SerialReservations {
       onError(error);
     });
   }
-}
-
-function textOf(name: Name): string {
-  return formatName(name).slice(0, -1);
 }

@@ -95,6 +95,11 @@ export function formatName(name: Name): string {
   return text;
 }
 
+/** The same without the trailing dot, as configuration, log and status write names. The root is empty. */
+export function nameWithoutDot(name: Name): string {
+  return formatName(name).slice(0, -1);
+}
+
 function formatOctet(octet: string): string {
   const value = octet.charCodeAt(0);
   if (value <= 0x20 || value >= 0x7f) return `\\${String(value).padStart(3, "0")}`;

@@ -9,6 +9,7 @@ import {
   type Name,
   NameError,
   nameOctets,
+  nameWithoutDot,
   parentName,
   parseName,
   prependLabels,
@@ -166,4 +167,11 @@ describe("readName", () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+test.each([
+  ["k8s.example.com.", "k8s.example.com"],
+  [".", ""],
+])("nameWithoutDot writes %s as %o", (absolute, text) => {
+  expect(nameWithoutDot(parseName(absolute))).toBe(text);
 });
