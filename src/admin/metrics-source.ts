@@ -31,6 +31,16 @@ export interface SourceRow {
   readonly candidates: number;
   /** Milliseconds since 1970; absent = not known. */
   readonly credentialEndsAtMs?: number;
+  /** Milliseconds since 1970; absent = not known. */
+  readonly credentialRenewFromMs?: number;
+}
+
+/** One endpoint with sources of targets as the gauges show it. */
+export interface DiscoveryRow {
+  readonly zone: string;
+  readonly endpoint: string;
+  /** Targets beyond maxTargets. */
+  readonly leftOut: number;
 }
 
 /** One secondary of one zone as the gauges show it. */
@@ -71,6 +81,8 @@ export interface MetricsSource {
   }>;
   /** Sources of targets; absent = there are none. */
   sources?(): Iterable<SourceRow>;
+  /** Endpoints with sources of targets. */
+  discovered?(): Iterable<DiscoveryRow>;
   zones(): Iterable<{ readonly zone: string; readonly serial: number }>;
   /** Absent = there are none. */
   siblings?(): Iterable<{

@@ -146,7 +146,7 @@ ${PAGE_DRAWINGS}${PAGE_SIBLINGS}${PAGE_SOURCES}${PAGE_SECTIONS}${PAGE_PLAN}${PAG
     for (const group of [table.tHead, body]) group.setAttribute("role", "rowgroup");
     const answers = make("p", "answers", endpoint.answers.length ? "→ " + endpoint.answers.join("  ") : "→ nothing");
     const card = make("article", endpoint.mode === "healthy" ? "" : "alarming", head, table, answers);
-    if (endpoint.discovery) card.append(...sourcesOf(endpoint.discovery));
+    if (endpoint.discovery) card.append(...sourcesOf(endpoint));
     const changes = history && history.answers.get(endpoint.endpoint);
     if (changes && changes.length > 0) card.append(answersOf(changes, history.nowMs));
     return card;

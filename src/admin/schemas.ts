@@ -87,6 +87,7 @@ export const sourceSchema = z
     problem: z.string().optional().meta({ description: "Why it cannot be read." }),
     candidates: z.number().meta({ description: "What it proposes, or did last." }),
     credentialEndsAtMs: wallMs("When its credential ends; absent = not known").optional(),
+    credentialRenewFromMs: wallMs("From when on the credential should be renewed; absent = not known").optional(),
   })
   .meta({ id: "Source", description: "A source of targets." });
 

@@ -228,6 +228,14 @@ export function registerSourceMetrics(registry: Registry, source: MetricsSource)
   gauge("livezone_discovery_credential_expiry_timestamp_seconds", "When the source's credential ends.", (row) =>
     seconds(row.credentialEndsAtMs),
   );
+  gauge("livezone_discovery_credential_renewal_timestamp_seconds", "When it is time to renew the credential.", (row) =>
+    seconds(row.credentialRenewFromMs),
+  );
+  const help = "Targets that are left out since there are more than maxTargets.";
+  readAtScrape(registry, "livezone_discovery_left_out_targets", help, ENDPOINT_LABELS, function* () {
+    for (const { zone, endpoint, leftOut } of source.discovered?.() ?? [])
+      yield { labels: { zone, endpoint }, value: leftOut };
+  });
 }
 
 /** The process, and what is running. */

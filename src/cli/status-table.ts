@@ -1,6 +1,7 @@
 import type { AddressView, EndpointView, OverrideView, Status, TargetDetail, TargetView } from "../admin/schemas.js";
 import { describePending, formatAge, formatTime, type Palette, plain } from "./output.js";
 import { secondaryAlarms, secondaryTable } from "./secondary-table.js";
+import { originLines, sourceAlarms, sourceTable } from "./source-table.js";
 
 /** How a table is drawn. */
 export interface TableOptions {
@@ -45,7 +46,8 @@ export function statusTable(status: Status, { palette, width }: TableOptions): s
   const head = [summary(status, endpoints, palette), ...alarms(status, endpoints).map((text) => palette.bad(text))];
   const table = rows.length === 0 ? [] : layOut(rows, palette, width);
   const secondaries = secondaryTable(status, palette, width !== undefined);
-  const below = secondaries.length === 0 ? [] : ["", ...secondaries];
+  const sources = sourceTable(status, palette);
+  const below = [sources, secondaries].flatMap((lines) => (lines.length === 0 ? [] : ["", ...lines]));
   return [...head, "", ...table, ...below, ""].join("\n");
 }
 
@@ -115,7 +117,7 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
   }
   lines.push(...siblingLines(status), ...secondaryAlarms(status));
   for (const pending of status.needRestart ?? []) lines.push(`! ${describePending(pending)}`);
-  for (const endpoint of endpoints) lines.push(...discoveryAlarms(endpoint, status.nowMs));
+  for (const endpoint of endpoints) lines.push(...sourceAlarms(endpoint, status.nowMs));
   for (const { endpoint, mode, upTargets, minHealthy, answers, targets: all } of endpoints) {
     const targets = all.filter(({ disabled }) => disabled !== true);
     const drained = targets.filter(({ override }) => override?.kind === "drained").length;
@@ -133,25 +135,6 @@ function alarms(status: Status, endpoints: readonly EndpointView[]): string[] {
     if (mode === "none") lines.push(`! ${endpoint} is empty: ${up}; it answers nothing`);
     else lines.push(`! ${endpoint} fails open: ${up}; it answers ${answers.length} by whenAllDown`);
   }
-  return lines;
-}
-
-/** What is wrong with where an endpoint's targets come from. */
-function discoveryAlarms({ endpoint, discovery, targets }: EndpointView, nowMs: number): string[] {
-  if (discovery === undefined) return [];
-  const lines = discovery.sources.flatMap(({ source, state, heardAtMs, problem = "not heard yet" }) => {
-    if (state === "ok") return [];
-    if (state === "empty") return [`! ${endpoint}: ${source} proposes nothing, which removes nothing`];
-    const heard = heardAtMs === undefined ? "not heard since the start" : `heard ${formatAge(nowMs - heardAtMs)} ago`;
-    return [`! ${endpoint}: ${source} ${state}, ${heard}: ${plain(problem)}`];
-  });
-  const some = (ids: readonly string[]): string =>
-    `${ids.slice(0, MAX_NAMED).join(", ")}${ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ""}`;
-  const gone = targets.filter(({ goneSinceMs }) => goneSinceMs !== undefined).map(({ id }) => id);
-  if (discovery.unconfirmed.length > 0)
-    lines.push(`! ${endpoint}: proposed, but not up: ${some(discovery.unconfirmed)}`);
-  if (gone.length > 0) lines.push(`! ${endpoint}: no source proposes any more: ${some(gone)}`);
-  if (discovery.ignored > 0) lines.push(`! ${endpoint}: ${discovery.ignored} targets left out, more than maxTargets`);
   return lines;
 }
 
@@ -231,6 +214,7 @@ export function targetTable(detail: TargetDetail, { palette }: TableOptions): st
     const why = reason === undefined ? "" : `: ${reason}`;
     lines.push(palette.warn(plain(`${overrideWord(target.override, nowMs)} since ${formatTime(setAtMs)}${by}${why}`)));
   }
+  lines.push(...originLines(target, nowMs));
   for (const { address, health, sinceMs, answered } of target.addresses) {
     const paint = { up: palette.good, down: palette.bad, unknown: palette.warn }[health];
     const word = target.disabled === true ? palette.soft("disabled") : paint(health);

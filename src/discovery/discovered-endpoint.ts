@@ -1,5 +1,5 @@
 import type { EndpointConfig } from "../config/config.js";
-import { type LearnedAddress, learn, type SeenHealth } from "./learn.js";
+import { type LearnedAddress, learn, MAX_NOTICES, type SeenHealth } from "./learn.js";
 import type { Candidate, SourceFailure, SourceNotice } from "./source.js";
 import { type TargetSet, targetSet } from "./targets.js";
 
@@ -145,7 +145,6 @@ export class DiscoveredEndpoint {
       healthOf,
       nowMs,
     });
-    this.#learned = learned;
     const set = targetSet({
       written: endpoint.targets,
       learned,
@@ -155,7 +154,10 @@ export class DiscoveredEndpoint {
       healthOf,
     });
     this.#now = set;
-    const all = [...notices, ...set.notices, ...[...this.#notices.values()].flat(), ...this.#credentialNotices(nowMs)];
+    // What is left out is proposed again, or is gone: only what serves is remembered, so that it has a bound.
+    this.#learned = set.kept;
+    const said = [...this.#notices.values()].flatMap((ofSource) => ofSource.slice(0, MAX_NOTICES));
+    const all = [...this.#credentialNotices(nowMs), ...set.notices.slice(0, MAX_NOTICES), ...notices, ...said];
     const news = all.filter(({ key }) => !this.#told.has(key));
     this.#told = new Set(all.map(({ key }) => key));
     return { ...set, news, ...(againInMs === undefined ? {} : { againInMs }) };

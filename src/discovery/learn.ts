@@ -83,6 +83,8 @@ class Round {
   readonly #claims = new Map<string, Claim>();
   /** The name that has each id, by id. */
   readonly #names = new Map<string, string>();
+  /** The sources whose candidates have each id, by id. */
+  readonly #sourcesOf = new Map<string, Set<string>>();
   /** Names that already had their id before, by source and name. */
   readonly #idsBefore = new Map<string, string>();
   readonly #notices = new Map<string, string>();
@@ -105,6 +107,7 @@ class Round {
         this.#names.set(one.id, one.name);
         this.#claims.set(one.address, { ...one, sources: [source] });
       }
+      this.#noteSource(claim?.id ?? one.id, source);
     }
   }
 
@@ -118,7 +121,12 @@ class Round {
       );
       return;
     }
-    const addresses = readingOf(candidate).addresses.flatMap((one) => this.#usable(source, called, one) ?? []);
+    const { addresses: read, isCut } = readingOf(candidate);
+    if (isCut) {
+      const text = `${called} has ${candidate.addresses.length} addresses: those after the first ${MAX_ADDRESSES} are left out`;
+      this.#tell(`ADDRESSES ${source} ${candidate.id}`, text);
+    }
+    const addresses = read.flatMap((one) => this.#usable(source, called, one) ?? []);
     const [first] = addresses;
     if (first === undefined) return;
     const id = this.#idOf(source, candidate, first);
@@ -171,6 +179,7 @@ class Round {
         return;
       }
       claim.sources = withSource(claim.sources, source);
+      this.#noteSource(claim.id, source);
       if (drain !== undefined) claim.drain = drain;
       return;
     }
@@ -181,6 +190,13 @@ class Round {
       isProven: isProven || this.#lesson.healthOf(address)?.health === "up",
       ...(drain === undefined ? {} : { drain }),
     });
+    this.#noteSource(id, source);
+  }
+
+  #noteSource(id: string, source: string): void {
+    const sources = this.#sourcesOf.get(id);
+    if (sources === undefined) this.#sourcesOf.set(id, new Set([source]));
+    else sources.add(source);
   }
 
   #isProven({ address, isProven }: LearnedAddress): boolean {
@@ -208,7 +224,7 @@ class Round {
 
   /** Whether only other sources have this id: what two sources call the same is the same. */
   #isOfAnotherSource(id: string, source: string): boolean {
-    return [...this.#claims.values()].every((claim) => claim.id !== id || !claim.sources.includes(source));
+    return this.#sourcesOf.get(id)?.has(source) !== true;
   }
 
   #usable(source: string, called: string, { text, address, fault, special }: ReadAddress): string | undefined {
@@ -228,7 +244,10 @@ class Round {
 }
 
 /** Most notices of one set: who reads a hundred knows that something is wrong. */
-const MAX_NOTICES = 100;
+export const MAX_NOTICES = 100;
+
+/** Most addresses of one candidate that are looked at: each is probed, and a machine has one or two of each family. */
+const MAX_ADDRESSES = 16;
 
 /** One address as it is written, and what it is. */
 interface ReadAddress {
@@ -246,6 +265,8 @@ interface Reading {
   /** For messages. */
   readonly called: string;
   readonly addresses: readonly ReadAddress[];
+  /** It has more than {@link MAX_ADDRESSES}. */
+  readonly isCut: boolean;
 }
 
 /** Sources propose the same objects again and again, of which few are new. */
@@ -255,7 +276,12 @@ function readingOf(candidate: Candidate): Reading {
   const known = readings.get(candidate);
   if (known !== undefined) return known;
   const { id, addresses } = candidate;
-  const made = { label: labelOf(id), called: quoted(id), addresses: addresses.map(readAddress) };
+  const made = {
+    label: labelOf(id),
+    called: quoted(id),
+    addresses: addresses.slice(0, MAX_ADDRESSES).map(readAddress),
+    isCut: addresses.length > MAX_ADDRESSES,
+  };
   readings.set(candidate, made);
   return made;
 }

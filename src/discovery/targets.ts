@@ -34,6 +34,8 @@ export interface TargetSet {
   readonly notices: readonly SourceNotice[];
   /** Targets that are left out since there are too many. */
   readonly ignored: number;
+  /** Of `learned`, what belongs to these targets; the rest need not be remembered while its source proposes it. */
+  readonly kept: readonly LearnedAddress[];
 }
 
 /** The origin of a target that is written in the configuration. */
@@ -47,6 +49,7 @@ export const WRITTEN = "config";
 export function targetSet(input: TargetSetInput): TargetSet {
   const { written, learned, maxTargets } = input;
   const owners = new Map(written.flatMap(({ id, addresses }) => addresses.map((address) => [address, id] as const)));
+  const isWritten = new Set(written.map(({ id }) => id));
   const fixed = new Set(written.filter(isFixed).map(({ id }) => id));
   const drains = new Map<string, string>();
   const groups = new Map<string, LearnedAddress[]>();
@@ -73,8 +76,9 @@ export function targetSet(input: TargetSetInput): TargetSet {
   for (const [id, group] of [...found].sort(byId)) {
     if (taken.has(id)) targets.push(learnedTarget(id, group, input.position));
   }
-  const origins = originsOf(targets, written, learned, owners);
-  return { targets, origins, drains: new Map([...drains].filter(([id]) => origins.has(id))), notices, ignored };
+  const kept = learned.filter(({ address, id }) => owners.has(address) || taken.has(id) || isWritten.has(id));
+  const origins = originsOf(targets, isWritten, kept, owners);
+  return { targets, origins, drains: new Map([...drains].filter(([id]) => origins.has(id))), notices, ignored, kept };
 }
 
 /** Whether a target takes no learned addresses: it is switched off, or probed at another place that says nothing of them. */
@@ -126,18 +130,18 @@ function mostWorth(
 
 function tooMany(maxTargets: number, ignored: number, all: number): SourceNotice {
   const text = `there are ${all} targets, but maxTargets is ${maxTargets}: ${ignored} are left out (does a selector match too much?)`;
-  return { key: `TOO_MANY ${ignored}`, text };
+  // Told once, however often the number changes: status and metrics have it.
+  return { key: "TOO_MANY", text };
 }
 
 function originsOf(
   targets: readonly TargetConfig[],
-  written: readonly TargetConfig[],
+  isWritten: ReadonlySet<string>,
   learned: readonly LearnedAddress[],
   owners: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, Origin> {
   const own = new Map<string, LearnedAddress[]>(targets.map(({ id }) => [id, []]));
   for (const one of learned) own.get(owners.get(one.address) ?? one.id)?.push(one);
-  const isWritten = new Set(written.map(({ id }) => id));
   return new Map([...own].map(([id, addresses]) => [id, originOf(addresses, isWritten.has(id))]));
 }
 

@@ -1,6 +1,7 @@
 import type { DiscoverSourceConfig } from "../config/discovery.js";
 import type { Source, SourceListener } from "../discovery/source.js";
 import type { Clock } from "../lib/clock.js";
+import { messageOf } from "../lib/errors.js";
 import type { OpenSource, SourceSurroundings } from "./discovery.js";
 
 /** What sources run on. */
@@ -26,11 +27,16 @@ class LoadedSource implements Source {
   }
 
   start(listener: SourceListener): void {
-    void this.#load().then((source) => {
-      if (this.#isStopped) return;
-      this.#source = source;
-      source.start(listener);
-    });
+    this.#load().then(
+      (source) => {
+        if (this.#isStopped) return;
+        this.#source = source;
+        source.start(listener);
+      },
+      (error: unknown) => {
+        if (!this.#isStopped) listener.failed({ problem: messageOf(error), needsOperator: true });
+      },
+    );
   }
 
   stop(): void {

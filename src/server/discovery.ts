@@ -333,10 +333,15 @@ export class Discovery {
   }
 }
 
+/** Answers that {@link remembered} keeps: more than a source proposes at once. */
+const MAX_REMEMBERED = 50_000;
+
 /** Asks once for each id: what a configuration has room for does not change. */
 function remembered(ask: (id: string) => string | undefined): (id: string) => string | undefined {
   const known = new Map<string, string | undefined>();
   return (id) => {
+    // Ids come and go for as long as the server runs.
+    if (known.size >= MAX_REMEMBERED) known.clear();
     if (!known.has(id)) known.set(id, ask(id));
     return known.get(id);
   };

@@ -1,4 +1,4 @@
-import type { MetricsSource, SourceRow, TargetRow } from "../admin/metrics-source.js";
+import type { DiscoveryRow, MetricsSource, SourceRow, TargetRow } from "../admin/metrics-source.js";
 import type { Snapshot } from "../health/health.js";
 import type { HealthMonitor } from "../health/health-monitor.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
@@ -21,6 +21,7 @@ export function metricsSource(
     targets: () => describeTargets(served, monitor.snapshot()),
     endpoints: () => describeEndpoints(served),
     sources: () => describeSources(served, discovery?.endpoints() ?? []),
+    discovered: () => describeDiscovered(served, discovery?.endpoints() ?? []),
     zones: () => served.zones(),
     isIsolated: () => shown?.isIsolated() ?? monitor.isolated,
     siblings: () => shown?.rows() ?? [],
@@ -59,9 +60,23 @@ function* describeSources(
         ...{ zone: served.zone.zone, endpoint: served.config.name, source: name, candidates },
         isUp: state === "ok" || state === "empty",
         ...(heardAtMs === undefined ? {} : { heardAtMs }),
-        ...(credential === undefined ? {} : { credentialEndsAtMs: credential.endsAtMs }),
+        ...(credential === undefined
+          ? {}
+          : { credentialEndsAtMs: credential.endsAtMs, credentialRenewFromMs: credential.warnFromMs }),
       };
     }
+  }
+}
+
+/** Every endpoint with sources of targets as the gauges show it. */
+function* describeDiscovered(
+  { endpoints }: ServedEndpoints,
+  discovered: ReturnType<Discovery["endpoints"]>,
+): Generator<DiscoveryRow> {
+  for (const [fqdn, { now }] of discovered) {
+    const served = endpoints.get(fqdn);
+    if (served === undefined || now === undefined) continue;
+    yield { zone: served.zone.zone, endpoint: served.config.name, leftOut: now.ignored };
   }
 }
 

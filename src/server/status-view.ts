@@ -68,7 +68,9 @@ function discoveryView(
       ...(heardAtMs === undefined ? {} : { heardAtMs }),
       ...(failure === undefined ? {} : { problem: failure.problem }),
       candidates,
-      ...(credential === undefined ? {} : { credentialEndsAtMs: credential.endsAtMs }),
+      ...(credential === undefined
+        ? {}
+        : { credentialEndsAtMs: credential.endsAtMs, credentialRenewFromMs: credential.warnFromMs }),
     })),
     unconfirmed: targets.filter((target) => isProposed(target.id) && !isUp(target)).map(({ id }) => id),
     ignored: now?.ignored ?? 0,

@@ -30,9 +30,10 @@ function fullMetrics(): Metrics {
       sources: () => [
         {
           ...{ zone: "k8s.example.com", endpoint: "api", source: "kubernetes:nodes", isUp: true, candidates: 3 },
-          ...{ heardAtMs: 1e12, credentialEndsAtMs: 2e12 },
+          ...{ heardAtMs: 1e12, credentialEndsAtMs: 2e12, credentialRenewFromMs: 1.9e12 },
         },
       ],
+      discovered: () => [{ zone: "k8s.example.com", endpoint: "api", leftOut: 2 }],
       zones: () => [{ zone: "k8s.example.com", serial: 7 }],
       siblings: () => [{ sibling: "ns2", isFresh: true, clockDifferenceMs: 1, zonesDiffer: 0 }],
       secondaries: () => [SECONDARY],

@@ -53,7 +53,7 @@ test("siblings: each with what is wrong with it", () => {
 
 test("sources of targets: those that need somebody", () => {
   const sources = [
-    { source: "kubernetes:nodes", state: "ok", candidates: 3, credentialEndsAtMs: 864e5 },
+    { source: "kubernetes:nodes", state: "ok", candidates: 3, credentialEndsAtMs: 864e5, credentialRenewFromMs: 0 },
     { source: "file:targets.json", state: "failing", candidates: 1, problem: "no such file" },
     { source: "dns:masters", state: "empty", candidates: 0 },
   ];

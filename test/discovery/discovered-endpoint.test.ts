@@ -54,6 +54,34 @@ describe("an endpoint whose targets are discovered", () => {
     expect(one.confirmed("a", 5)).toBe(false);
   });
 
+  test("of thousands of candidates, what is left out is not remembered; it is told once, and comes in when there is room", () => {
+    const one = new DiscoveredEndpoint(endpoint("a"), []);
+    const many = Array.from({ length: 10_000 }, (_, i) => ({
+      id: `n${String(i).padStart(5, "0")}`,
+      addresses: [`10.0.${i >> 8}.${i & 255}`],
+    }));
+    one.proposed("a", many, [], 1);
+    const first = one.update(surroundings);
+    expect(first.targets).toHaveLength(64);
+    expect(first.ignored).toBe(10_000 - 63);
+    expect(one.learned).toHaveLength(63);
+    expect(first.news.map(({ text }) => text)).toEqual([expect.stringContaining("maxTargets is 64")]);
+    one.proposed("a", many.slice(1), [], 2);
+    expect(one.update(surroundings).news).toEqual([]);
+    // n00000 is gone, and gives its place to one that is proposed.
+    expect(one.learned.map(({ id }) => id)).toContain("n00063");
+    expect(one.learned).toHaveLength(63);
+    one.proposed("a", many.slice(0, 3), [], 3);
+    expect(ids(one)).toHaveLength(64);
+  });
+
+  test("notices of a source are bounded", () => {
+    const one = new DiscoveredEndpoint(endpoint("a"), []);
+    const notices = Array.from({ length: 10_000 }, (_, i) => ({ key: `K${i}`, text: "odd" }));
+    one.proposed("a", [cp(2)], notices, 1);
+    expect(one.update(surroundings).news).toHaveLength(100);
+  });
+
   test("a notice is news once, and again after it was gone", () => {
     const one = new DiscoveredEndpoint(endpoint("a"), []);
     const notice = { key: "K", text: "odd" };

@@ -16,6 +16,13 @@ describe("what a file says", () => {
     { name: "below targets", text: "targets:\n  cp1: { addresses: 192.0.2.1, port: 6443 }\n", ids: ["cp1"] },
     { name: "one that is called targets", text: "targets: 192.0.2.1", ids: ["targets"] },
     { name: "none", text: "{}", ids: [] },
+    {
+      name: "ids that JavaScript knows",
+      text: '{"__proto__": "192.0.2.1", "constructor": "192.0.2.2"}',
+      ids: ["__proto__", "constructor"],
+    },
+    { name: "JSON with what looks like a key", text: '{"a": ["\\": \\"b\\": ", "::1"], "c": "d:"}', ids: ["a", "c"] },
+    { name: "an alias", text: "cp1: &a [192.0.2.1]\ncp2: *a", ids: ["cp1", "cp2"] },
   ] as const;
   test.each(rows)("$name", ({ text, ids }) => {
     const read = readCandidates(text, "t.json");
@@ -23,15 +30,35 @@ describe("what a file says", () => {
   });
 
   const bad = [
-    { name: "half a JSON file", text: '{"cp1": "192.0.2.1", "cp2": ["192.' },
-    { name: "nothing", text: " \n" },
-    { name: "a list", text: "[1, 2]" },
-    { name: "a number for an address", text: "cp1: 7" },
-    { name: "an id twice", text: "cp1: 192.0.2.1\ncp1: 192.0.2.2" },
-    { name: "many aliases", text: `a: &a [x]\n${Array.from({ length: 200 }, (_, i) => `b${i}: *a`).join("\n")}` },
-    { name: "an unknown option", text: "cp1: { addresses: 192.0.2.1, weight: 3 }" },
+    { name: "half a JSON file", text: '{"cp1": "192.0.2.1", "cp2": ["192.', says: "t.json: " },
+    { name: "nothing", text: " \n", says: "t.json: it is empty" },
+    { name: "a list", text: "[1, 2]", says: "no mapping of ids to addresses" },
+    { name: "a number for an address", text: "cp1: 7", says: '"cp1" has no address' },
+    { name: "no address", text: "cp1: { port: 6443 }", says: '"cp1" has no address' },
+    { name: "an empty list of addresses", text: "cp1: []", says: 'the list of addresses of "cp1" is empty' },
+    { name: "an empty list below addresses", text: "cp1: { addresses: [] }", says: 'addresses of "cp1" is empty' },
+    { name: "something else in a list", text: "cp1: [192.0.2.1, null]", says: '"cp1" has "null" in its list' },
+    { name: "an id twice", text: "cp1: 192.0.2.1\ncp1: 192.0.2.2", says: '"cp1" is there twice' },
+    { name: "an id twice below targets", text: "targets: { a: 192.0.2.1, a: 192.0.2.2 }", says: '"a" is there twice' },
+    { name: "no id", text: '"": 192.0.2.1', says: '"" is no id' },
+    { name: "no port", text: "cp1: { addresses: 192.0.2.1, port: 70000 }", says: 'the port of "cp1" is "70000"' },
+    {
+      name: "many aliases",
+      text: `a: &a [x]\n${Array.from({ length: 200 }, (_, i) => `b${i}: *a`).join("\n")}`,
+      says: "alias",
+    },
+    { name: "an unknown option", text: "cp1: { addresses: 192.0.2.1, weight: 3 }", says: '"cp1" has "weight"' },
+    { name: "brackets without end", text: "[".repeat(20_000), says: "t.json: " },
+    {
+      name: "a JSON id twice",
+      text: '{"a": "192.0.2.1", "b": "x:\\":", "a": "192.0.2.2"}',
+      says: '"a" is there twice',
+    },
+    { name: "a large file that is no JSON", text: `${"#".repeat(130 * 1024)}`, says: "too large for YAML" },
   ] as const;
-  test.each(bad)("$name is a problem", ({ text }) => expect(readCandidates(text, "t.json")).toHaveProperty("problem"));
+  test.each(bad)("$name is a problem", ({ text, says }) => {
+    expect(readCandidates(text, "t.json")).toEqual({ problem: expect.stringContaining(says) });
+  });
 });
 
 function watch(path: string) {

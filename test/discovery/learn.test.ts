@@ -179,6 +179,19 @@ describe("what cannot be used", () => {
     expect(shown({ proposals: { k8s: [node("a")] } }).ids).toEqual([]);
   });
 
+  test("addresses of one candidate are bounded, and that is told", () => {
+    const many = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+    const { ids, notices } = shown({ proposals: { k8s: [node("a", ...many), node("b", "192.0.2.12")] } });
+    expect(ids).toHaveLength(17);
+    expect(ids).toContain("b=192.0.2.12");
+    expect(notices).toEqual([expect.stringContaining("has 10000 addresses")]);
+  });
+
+  test("ids that JavaScript knows are ids like others", () => {
+    const { ids } = shown({ proposals: { k8s: [node("__proto__", "192.0.2.1"), node("constructor", "192.0.2.2")] } });
+    expect(ids).toEqual(["constructor=192.0.2.2", "proto=192.0.2.1"]);
+  });
+
   test("notices are bounded", () => {
     const bad = Array.from({ length: 10_000 }, (_, i) => node(`n${i}`, `bad${i}`));
     expect(shown({ proposals: { k8s: bad } }).notices.length).toBeLessThanOrEqual(100);

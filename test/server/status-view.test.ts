@@ -82,7 +82,7 @@ test("where targets come from, and what of it no probe confirms", () => {
     ["cp2", { origins: ["file:t"] }],
     ["cp3", { origins: ["file:t"], goneSinceMs: 5 }],
   ]);
-  const now = { targets: [], origins, drains: new Map(), notices: [], ignored: 7 };
+  const now = { targets: [], origins, drains: new Map(), notices: [], ignored: 7, kept: [] };
   const failure = { problem: "gone", needsOperator: false };
   const source = { name: "file:t", type: "file", state: "failing", heardAtMs: 3, candidates: 3, failure } as const;
   const [endpoint] = zoneViews(served, snapshot, () => ({ sources: [source], now }))[0]?.endpoints ?? [];
