@@ -48,14 +48,16 @@ const allZones = [ZONE, ...zoneNames];
 
 process.on("exit", () => rmSync(HOME, { recursive: true, force: true }));
 
-/** Each: what is asked, and how it is run. */
+/** Each: what is asked, the address that it asks from and is notified at, and how it is run. */
 const SERVERS = {
   knot: {
     program: "/usr/sbin/knotd",
     port: 15_401,
+    from: "127.0.2.1",
     key: true,
     run(folder) {
-      const conf = knotSecondary({ folder, port: this.port, primary: PRIMARY, secret: SECRET, zones: allZones });
+      const own = { folder, port: this.port, from: this.from };
+      const conf = knotSecondary({ ...own, primary: PRIMARY, secret: SECRET, zones: allZones });
       writeFileSync(path.join(folder, "knot.conf"), conf);
       return ["-c", path.join(folder, "knot.conf")];
     },
@@ -63,6 +65,7 @@ const SERVERS = {
   nsd: {
     program: "/usr/sbin/nsd",
     port: 15_402,
+    from: "127.0.2.2",
     key: true,
     run(folder) {
       const conf = `server:
@@ -82,7 +85,7 @@ key:
   name: corp
   algorithm: hmac-sha256
   secret: "${SECRET}"
-${allZones.map((zone) => `zone:\n  name: ${zone}\n  zonefile: "${zone}.zone"\n  allow-notify: 127.0.0.1 corp\n  request-xfr: 127.0.0.1@${PRIMARY} corp\n  provide-xfr: 127.0.0.1 NOKEY\n`).join("")}`;
+${allZones.map((zone) => `zone:\n  name: ${zone}\n  zonefile: "${zone}.zone"\n  allow-notify: 127.0.0.1 corp\n  request-xfr: 127.0.0.1@${PRIMARY} corp\n  outgoing-interface: ${this.from}\n  provide-xfr: 127.0.0.1 NOKEY\n`).join("")}`;
       writeFileSync(path.join(folder, "nsd.conf"), conf);
       return ["-d", "-c", path.join(folder, "nsd.conf")];
     },
@@ -90,12 +93,16 @@ ${allZones.map((zone) => `zone:\n  name: ${zone}\n  zonefile: "${zone}.zone"\n  
   bind: {
     program: "/usr/sbin/named",
     port: 15_403,
+    from: "127.0.2.3",
     key: true,
-    run: (folder) => named(folder, 15_403, "recursion no;"),
+    run(folder) {
+      return named(folder, this, "recursion no;");
+    },
   },
   powerdns: {
     program: "/usr/sbin/pdns_server",
     port: 15_404,
+    from: "127.0.2.4",
     key: true,
     needs: "/usr/lib/x86_64-linux-gnu/pdns/libgsqlite3backend.so",
     run(folder) {
@@ -105,6 +112,7 @@ gsqlite3-dnssec=yes
 gsqlite3-pragma-synchronous=0
 local-address=127.0.0.1
 local-port=${this.port}
+query-local-address=${this.from}
 socket-dir=${folder}
 secondary=yes
 xfr-cycle-interval=1
@@ -142,12 +150,14 @@ insert into domainmetadata(domain_id,kind,content) select id,'AXFR-MASTER-TSIG',
   unbound: {
     program: "/usr/sbin/unbound",
     port: 15_405,
+    from: "127.0.2.5",
     key: false,
     isResolver: true,
     run(folder) {
       const conf = `server:
   interface: 127.0.0.1
   port: ${this.port}
+  outgoing-interface: ${this.from}
   username: ""
   chroot: ""
   directory: "${folder}"
@@ -167,16 +177,19 @@ ${allZones.map((zone) => `auth-zone:\n  name: ${zone}\n  primary: 127.0.0.1@${PR
   "bind resolver": {
     program: "/usr/sbin/named",
     port: 15_406,
+    from: "127.0.2.6",
     key: true,
     isResolver: true,
-    run: (folder) => named(folder, 15_406, "recursion yes; allow-recursion { any; };"),
+    run(folder) {
+      return named(folder, this, "recursion yes; allow-recursion { any; };");
+    },
   },
 };
 
-function named(folder, port, lines) {
+function named(folder, { port, from }, lines) {
   const conf = `options { directory "${folder}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; pid-file none;
   session-keyfile "${folder}/session.key"; allow-transfer { any; }; allow-query { any; }; notify no; dnssec-validation no;
-  serial-query-rate 1000; ${lines} };
+  serial-query-rate 1000; transfer-source ${from}; ${lines} };
 controls { };
 key corp { algorithm hmac-sha256; secret "${SECRET}"; };
 ${allZones.map((zone) => `zone "${zone}" { type secondary; primaries { 127.0.0.1 port ${PRIMARY} key corp; }; file "${zone}"; min-refresh-time 60; };`).join("\n")}
@@ -186,7 +199,7 @@ ${allZones.map((zone) => `zone "${zone}" { type secondary; primaries { 127.0.0.1
 }
 
 /** Passes datagrams on to a secondary; loses the next NOTIFYs of a zone if told. */
-async function startRelay(port) {
+async function startRelay({ port, from: own }) {
   const front = createSocket("udp4");
   const relay = { lose: 0, port: 0, close: () => front.close() };
   front.on("message", (message, from) => {
@@ -204,7 +217,7 @@ async function startRelay(port) {
     const timer = setTimeout(() => back.close(), 1_000);
     back.send(message, port, "127.0.0.1");
   });
-  front.bind(0, "127.0.0.1");
+  front.bind(0, own);
   await once(front, "listening");
   relay.port = front.address().port;
   return relay;
@@ -219,7 +232,7 @@ async function startApiserver(id) {
 
 function writeZone(relays, chosen) {
   const to = chosen.map(
-    (name) => `{ address: "127.0.0.1:${relays[name].port}"${SERVERS[name].key ? ", key: corp" : ""} }`,
+    (name) => `{ address: "${SERVERS[name].from}:${relays[name].port}"${SERVERS[name].key ? ", key: corp" : ""} }`,
   );
   const transfer = `transfer: { to: [${to.join(", ")}] }\n`;
   mkdirSync(path.join(HOME, "zones"), { recursive: true });
@@ -518,7 +531,7 @@ const chosen = Object.keys(SERVERS).filter((name) => {
   return isThere;
 });
 const relays = {};
-for (const name of chosen) relays[name] = await startRelay(SERVERS[name].port);
+for (const name of chosen) relays[name] = await startRelay(SERVERS[name]);
 writeZone(relays, chosen);
 const apiservers = {};
 for (const id of IDS) apiservers[id] = await startApiserver(id);

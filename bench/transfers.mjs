@@ -4,25 +4,38 @@
 //
 // table: who gets which answer to which request, livezone beside Knot and BIND. slow: queries/s with a secondary that is slow, one that
 // resets and one that is dead, against without, in turn. busy: 1,000 zones that change once a minute each, with Knot as their secondary:
-// CPU time, and queries/s against without changes. kill: SIGKILL again and again, and the clock set back a day: serials only increase.
+// CPU time, and queries/s against without changes. kill: SIGKILL again and again, and the clock set back a day: serials only increase, and
+// secondaries follow. What each process wrote is kept if the benchmark fails.
 import { spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runnerImport } from "vite";
 import { createAdminClient } from "../dist/client/admin.js";
-import { ask } from "../dist/client/ask.js";
 import { readReply } from "../dist/client/reply.js";
 import { startChild, until } from "./children.mjs";
-import { knotSecondary } from "./knot-secondary.mjs";
 import { compile, median, runLoad } from "./measure.mjs";
 import { QUERY_KINDS } from "./queries.mjs";
 import { cpuSeconds, residentMb } from "./servers.mjs";
+import { kills } from "./transfer-kills.mjs";
+import {
+  force,
+  HOME,
+  KEY,
+  mainText,
+  PORTS,
+  SECRET,
+  serialAt,
+  startKnot,
+  startLivezone,
+  write,
+  ZONE,
+  zoneText,
+} from "./transfer-world.mjs";
 
 const {
   values,
@@ -31,76 +44,9 @@ const {
   allowPositionals: true,
   options: { rate: { type: "string", default: "17" }, times: { type: "string", default: "200" } },
 });
-const PORTS = { livezone: 15_600, knot: 15_601, bind: 15_602, secondary: 15_603, dead: 15_604 };
-const HOME = mkdtempSync(path.join(tmpdir(), "livezone-transfers-"));
-const ZONE = "k8s.example.test";
-const SECRET = Buffer.from("a secret of 32 octets, in base64");
-const KEY = SECRET.toString("base64");
 const signing = (await runnerImport(path.join(import.meta.dirname, "../test/transfer/signing.ts"))).module;
 const sign = (query, changes) =>
   signing.sign(query, { secret: SECRET, time: Math.floor(Date.now() / 1000), ...changes });
-
-process.on("exit", () => rmSync(HOME, { recursive: true, force: true }));
-
-function write(folder, files) {
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
-    writeFileSync(path.join(folder, name), text, { mode: 0o600 });
-  }
-}
-
-async function serialAt(port, zone = ZONE) {
-  const reply = await ask({ server: { address: "127.0.0.1", port }, name: zone, type: "SOA", timeoutMs: 500 }).catch(
-    () => undefined,
-  );
-  return Number(reply?.answers.find(({ type }) => type === "SOA")?.data.split(" ")[2]);
-}
-
-/** Starts livezone in a folder. @param core absent = any */
-async function startLivezone(folder, { core, env } = {}) {
-  const main = path.resolve(import.meta.dirname, "../dist/main.js");
-  const command = [process.execPath, main, "serve", "--config", "livezone.yaml"];
-  const [program, ...args] = core === undefined ? command : ["taskset", "-c", String(core), ...command];
-  const child = startChild(program, args, folder, env);
-  await until("ready", () => child.output.includes('"msg":"ready"')).catch((error) => {
-    console.log(child.output.slice(-2_000));
-    throw error;
-  });
-  return child;
-}
-
-function startKnot(folder, zones, { port, core }) {
-  mkdirSync(folder, { recursive: true });
-  const zoneOptions = "    zonefile-sync: -1\n";
-  const conf = knotSecondary({ folder, port, primary: PORTS.livezone, secret: KEY, zones, zoneOptions });
-  writeFileSync(path.join(folder, "knot.conf"), conf);
-  const command = ["/usr/sbin/knotd", "-c", path.join(folder, "knot.conf")];
-  return core === undefined
-    ? startChild(command[0], command.slice(1), folder)
-    : startChild("taskset", ["-c", String(core), ...command], folder);
-}
-
-const zoneText = (zone, records = "") => `zone: ${zone}
-allowSpecialAddresses: true
-nameservers: { ns1: 127.0.0.1 }
-${records}endpoints:
-  api: { port: 6443, targets: { cp1: 127.0.1.1, cp2: 127.0.1.2, cp3: 127.0.1.3 }, probe: { type: none } }
-`;
-
-const mainText = (more = "") => `listen: ["127.0.0.1:${PORTS.livezone}"]
-stateDir: state
-admin: { socket: admin.sock }
-transfer: { keys: { corp: { secretFile: corp.tsig } } }
-zones: [zones/*.yaml]
-${more}`;
-
-async function force(admin, zone, id, isUp) {
-  const at = `/api/v1/endpoints/api.${zone}/targets/${id}`;
-  const reply = isUp
-    ? await admin.ask("POST", `${at}/unforce`, {})
-    : await admin.ask("POST", `${at}/force`, { health: "down", force: true });
-  if (reply.status >= 300) throw new Error(`${at}: ${reply.status}`);
-}
 
 /** Sends a request over TCP. @returns the first reply, and how many records came in all; undefined: it was closed without a word */
 function overTcp(port, message, from = "127.0.0.1") {
@@ -432,55 +378,7 @@ async function busy() {
   console.log(`the secondary has every serial after ${made} changes`);
 }
 
-async function kill() {
-  const folder = path.join(HOME, "livezone");
-  const to = `transfer: { to: { address: "127.0.0.1:${PORTS.secondary}", key: corp } }\n`;
-  write(folder, { "livezone.yaml": mainText(), "corp.tsig": KEY, "zones/a.yaml": `${zoneText(ZONE)}${to}` });
-  const times = Number(values.times);
-  let last = 0;
-  let backwards = 0;
-  let repeated = 0;
-  let followed = 0;
-  startKnot(path.join(HOME, "secondary"), [ZONE], { port: PORTS.secondary });
-  const admin = createAdminClient({ kind: "socket", path: path.join(folder, "admin.sock") });
-  const seconds = { ahead: 0 };
-  for (let round = 0; round < times; round += 1) {
-    // The clock set back a day for the second half.
-    const env =
-      round < times / 2
-        ? {}
-        : {
-            LD_PRELOAD: "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
-            FAKETIME: "-1d",
-            DONT_FAKE_MONOTONIC: "1",
-          };
-    const livezone = await startLivezone(folder, { env });
-    const first = await serialAt(PORTS.livezone);
-    if (first < last) backwards += 1;
-    if (first === last) repeated += 1;
-    for (let change = Math.floor(Math.random() * 4); change >= 0; change -= 1)
-      await force(admin, ZONE, "cp1", change % 2 === 0);
-    const now = await serialAt(PORTS.livezone);
-    if (now < first) backwards += 1;
-    if (round % 10 === 9 && round < times / 2) {
-      await until("the secondary follows", async () => (await serialAt(PORTS.secondary)) === now, 70_000);
-      followed += 1;
-    }
-    last = now;
-    seconds.ahead = now - Math.floor(Date.now() / 1000);
-    const gone = once(livezone, "exit");
-    livezone.kill("SIGKILL");
-    await gone;
-  }
-  console.log(
-    `${times} times SIGKILL, half of them with the clock a day back: serial lower ${backwards} times, the same ${repeated} times`,
-  );
-  console.log(
-    `the secondary had the newest serial ${followed} of ${followed} times that it was asked; the last serial is ${seconds.ahead} s ahead of the clock`,
-  );
-}
-
-const parts = { table, slow, busy, kill };
+const parts = { table, slow, busy, kill: () => kills(Number(values.times)) };
 if (parts[part] === undefined) throw new Error(`name a part: ${Object.keys(parts).join(", ")}`);
 await parts[part]().catch((error) => {
   console.log(error);

@@ -10,6 +10,7 @@ export function notifying(notifier: Notifier, exchange: Pick<DatagramExchange, "
     "zone-added": ({ zone }) => notifier.addZone(zone),
     "zone-removed": ({ zone }) => notifier.removeZone(zone),
     "zone-changed": ({ change }) => notifier.change(change),
+    "transfer-finished": ({ transfer }) => notifier.transferred(transfer),
     "zones-replaced": ({ config }) => {
       exchange.setSource(config.listen);
       notifier.configure(notifiedSecondaries(config));

@@ -14,6 +14,7 @@ import {
   soaQuery,
 } from "./notify-messages.js";
 import { NotifySchedule } from "./notify-schedule.js";
+import type { FinishedTransfer } from "./service.js";
 
 /** A server that is told of the changes of a zone. */
 export interface Secondary extends SocketAddress {
@@ -131,6 +132,16 @@ export class Notifier {
     for (const follower of zone.followers.values()) follower.changed();
   }
 
+  /**
+   * Takes note of a transfer that has ended. The secondary is told of nothing else until it answers what it has taken. Of several
+   * at one address nobody knows which it was.
+   */
+  transferred({ zone: name, client, serial, isComplete }: FinishedTransfer): void {
+    const all = [...(this.zones.get(name)?.followers.values() ?? [])];
+    const [follower, another] = all.filter(({ address }) => address === client);
+    if (isComplete && another === undefined) follower?.transferred(serial);
+  }
+
   states(): SecondaryState[] {
     return [...this.zones.values()].flatMap(({ followers }) => [...followers.values()].map((one) => one.state()));
   }
@@ -169,6 +180,8 @@ class Follower {
   private acknowledged: SecondaryState["acknowledged"];
   private checked: SecondaryState["checked"];
   private trouble: SecondaryTrouble | undefined;
+  /** Of the last transfer. */
+  private transferredSerial: number | undefined;
   /** Monotonic; since when the trouble lasts, or the change is missing. */
   private sinceMs: number | undefined;
   private isReported = false;
@@ -180,6 +193,10 @@ class Follower {
     minIntervalMs: number,
   ) {
     this.schedule = new NotifySchedule(minIntervalMs);
+  }
+
+  get address(): string {
+    return this.secondary.address;
   }
 
   begin(delayMs: number): void {
@@ -206,6 +223,12 @@ class Follower {
     const nowMs = this.options.clock.monotonicMs();
     this.sinceMs ??= nowMs;
     this.schedule.changed(nowMs);
+    this.act();
+  }
+
+  transferred(serial: number): void {
+    this.transferredSerial = serial;
+    this.schedule.transferred(this.options.clock.monotonicMs());
     this.act();
   }
 
@@ -283,7 +306,8 @@ class Follower {
       const isBehind = isSerialNewer(present, reply.serial);
       this.trouble = isBehind ? "behind" : undefined;
       this.sinceMs = isBehind ? (this.firstChangeAfter(reply.serial) ?? this.sinceMs ?? nowMs) : undefined;
-      this.schedule.checked(nowMs, isBehind ? "behind" : "current");
+      const isLoading = this.transferredSerial !== undefined && isSerialNewer(this.transferredSerial, reply.serial);
+      this.schedule.checked(nowMs, isBehind ? (isLoading ? "loading" : "behind") : "current");
     }
     this.report(nowMs);
     this.act();

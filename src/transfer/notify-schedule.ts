@@ -4,6 +4,17 @@ const CHECKS_AFTER_MS = [300, 1_000, 3_000, 10_000] as const;
 /** Milliseconds between two such questions otherwise, and after the last of the above. */
 const CHECK_EVERY_MS = 30_000;
 
+/**
+ * Longest time for which a secondary may load what it has transferred, milliseconds: it is not notified meanwhile.
+ *
+ * Most have loaded it within milliseconds. NSD loads at most once a second (`xfrd-reload-timeout`), and discards what it takes
+ * while it does.
+ */
+const LOADING_AT_MOST_MS = 1_500;
+
+/** Milliseconds after a transfer at which a secondary is asked whether it answers what it has transferred. */
+const LOADED_CHECKS_AFTER_MS = [30, 100, 200, 350, 500, 650, 800, 950, 1_100, 1_300, LOADING_AT_MOST_MS] as const;
+
 /** What is to be sent to a secondary now. */
 export interface DueMessages {
   /** NOTIFY (RFC 1996). */
@@ -12,15 +23,18 @@ export interface DueMessages {
   readonly check: boolean;
 }
 
-/** What a query for the SOA has told: the secondary has the present serial, an older one, or it is not known. */
-export type CheckOutcome = "current" | "behind" | "unknown";
+/**
+ * What a query for the SOA has told: the secondary has the present serial, an older one, an older one than it has transferred
+ * last, or it is not known.
+ */
+export type CheckOutcome = "current" | "behind" | "loading" | "unknown";
 
 /**
  * When one secondary of one zone is notified, and when it is asked whether it has followed. Pure: it is told the time, in
  * milliseconds of any clock that does not jump.
  *
  * A NOTIFY that gets lost must not cost what the secondary's own timers cost (BIND: 300 s), so the primary looks after each
- * change, and notifies again while the secondary is behind.
+ * change, and notifies again while the secondary is behind. One that loads what it has transferred is left alone meanwhile.
  */
 export class NotifySchedule {
   private notifyAtMs = Number.POSITIVE_INFINITY;
@@ -28,6 +42,8 @@ export class NotifySchedule {
   private lastNotifyMs = Number.NEGATIVE_INFINITY;
   /** The change or the trouble from which the checks are counted. */
   private beganMs = 0;
+  /** When the transfer ended that the secondary is not known to answer; infinitely long ago if there is none. */
+  private transferredMs = Number.NEGATIVE_INFINITY;
   private isCurrent = false;
 
   /** @param minIntervalMs between two NOTIFYs, at least */
@@ -35,7 +51,7 @@ export class NotifySchedule {
 
   /** When something is due; infinite before the first change. */
   get dueMs(): number {
-    return Math.min(this.notifyAtMs, this.checkAtMs);
+    return Math.min(this.notifyDueMs, this.checkAtMs);
   }
 
   setMinInterval(minIntervalMs: number): void {
@@ -48,9 +64,15 @@ export class NotifySchedule {
     this.notifySoon(nowMs);
   }
 
+  /** The secondary has transferred the zone. */
+  transferred(nowMs: number): void {
+    this.transferredMs = nowMs;
+    this.checkAtMs = Math.min(this.checkAtMs, this.nextCheckMs(nowMs));
+  }
+
   /** What is due now, which is then taken to be sent. */
   take(nowMs: number): DueMessages {
-    const notify = this.notifyAtMs <= nowMs;
+    const notify = this.notifyDueMs <= nowMs;
     const check = this.checkAtMs <= nowMs;
     if (notify) {
       this.lastNotifyMs = nowMs;
@@ -62,6 +84,7 @@ export class NotifySchedule {
 
   /** A check has ended. */
   checked(nowMs: number, outcome: CheckOutcome): void {
+    if (outcome === "current" || outcome === "behind") this.transferredMs = Number.NEGATIVE_INFINITY;
     if (outcome === "current") {
       this.isCurrent = true;
       this.checkAtMs = nowMs + CHECK_EVERY_MS;
@@ -69,6 +92,10 @@ export class NotifySchedule {
     }
     if (this.isCurrent) this.begin(nowMs);
     this.notifySoon(nowMs);
+  }
+
+  private get notifyDueMs(): number {
+    return Math.max(this.notifyAtMs, this.transferredMs + LOADING_AT_MOST_MS);
   }
 
   private begin(nowMs: number): void {
@@ -82,7 +109,9 @@ export class NotifySchedule {
   }
 
   private nextCheckMs(nowMs: number): number {
-    const next = CHECKS_AFTER_MS.map((afterMs) => this.beganMs + afterMs).find((atMs) => atMs > nowMs);
-    return next ?? nowMs + CHECK_EVERY_MS;
+    const afterChange = CHECKS_AFTER_MS.map((afterMs) => this.beganMs + afterMs).find((atMs) => atMs > nowMs);
+    const afterTransfer = LOADED_CHECKS_AFTER_MS.map((afterMs) => this.transferredMs + afterMs);
+    const whileLoading = afterTransfer.find((atMs) => atMs > nowMs);
+    return Math.min(afterChange ?? nowMs + CHECK_EVERY_MS, whileLoading ?? Number.POSITIVE_INFINITY);
   }
 }

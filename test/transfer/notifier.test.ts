@@ -135,6 +135,28 @@ describe("the notifier", () => {
     expect(notifier.states()[0]?.lagMs).toBe(0);
   });
 
+  test("one that does not answer what it has transferred is told of the next change when it does", async () => {
+    const { clock, live, notifier, sent, manners, change } = createHarness([KNOT, BIND]);
+    notifier.start();
+    await clock.advance(1_000);
+    manners.set(KNOT.address, "stays behind");
+    sent.length = 0;
+    change();
+    const finished = { kind: "ixfr", octets: 100, durationMs: 1, isComplete: true } as const;
+    notifier.transferred({ ...finished, zone: live.zone.name, client: KNOT.address, serial: live.serial });
+    await clock.advance(250);
+    change();
+    await clock.advance(250);
+    expect(sent.filter((one) => one.startsWith("N"))).toEqual([
+      "N 192.0.2.53 1000",
+      "N 192.0.2.54 1000",
+      "N 192.0.2.54 1250",
+    ]);
+    manners.set(KNOT.address, "follows");
+    await clock.advance(200);
+    expect(notifier.states()).toMatchObject([{ lagMs: 0 }, { lagMs: 0 }]);
+  });
+
   test("an unsigned answer to a signed question counts for nothing", async () => {
     const { clock, notifier } = createHarness([{ ...KNOT, ...{ key: CORP.name } }], true);
     notifier.start();

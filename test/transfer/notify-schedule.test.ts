@@ -3,7 +3,12 @@ import { describe, expect, test } from "vitest";
 import { type CheckOutcome, NotifySchedule } from "../../src/transfer/notify-schedule.js";
 
 /** What is sent until `untilMs`: `N` and `C` with their moment; each check ends 10 ms later with what `outcome` says. */
-function run(changesMs: readonly number[], untilMs: number, outcome: (nowMs: number) => CheckOutcome): string[] {
+function run(
+  changesMs: readonly number[],
+  untilMs: number,
+  outcome: (nowMs: number) => CheckOutcome,
+  transfersMs: readonly number[] = [],
+): string[] {
   const schedule = new NotifySchedule(200);
   const sent: string[] = [];
   const answers: number[] = [];
@@ -13,6 +18,7 @@ function run(changesMs: readonly number[], untilMs: number, outcome: (nowMs: num
       schedule.checked(nowMs, outcome(nowMs));
     }
     if (changesMs.includes(nowMs)) schedule.changed(nowMs);
+    if (transfersMs.includes(nowMs)) schedule.transferred(nowMs);
     if (schedule.dueMs > nowMs) continue;
     const { notify, check } = schedule.take(nowMs);
     if (notify) sent.push(`N${nowMs}`);
@@ -27,6 +33,7 @@ describe("messages to a secondary", () => {
   const CASES: readonly {
     readonly name: string;
     readonly changes: readonly number[];
+    readonly transfers?: readonly number[];
     readonly until: number;
     readonly outcome: (nowMs: number) => CheckOutcome;
     readonly sent: readonly string[];
@@ -73,30 +80,50 @@ describe("messages to a secondary", () => {
       outcome: (nowMs) => (nowMs < 1_000 ? "current" : "unknown"),
       sent: ["N0", "C300", "C30310", "N30320", "C30620", "N30630", "C31320", "N31330"],
     },
+    {
+      name: "one that has transferred the zone is asked soon, and then is known to be current",
+      changes: [0],
+      transfers: [10],
+      until: 1_000,
+      outcome: () => "current",
+      sent: ["N0", "C40"],
+    },
+    {
+      name: "one that loads what it has transferred is notified when it has",
+      changes: [0, 250],
+      transfers: [10],
+      until: 500,
+      outcome: (nowMs) => (nowMs < 360 ? "loading" : nowMs < 450 ? "behind" : "current"),
+      sent: ["N0", "C40", "C110", "C210", "C300", "C360", "N370"],
+    },
+    {
+      name: "but it is not waited for without end",
+      changes: [0, 250],
+      transfers: [10],
+      until: 1_720,
+      outcome: (nowMs) => (nowMs < 1_600 ? "loading" : "current"),
+      sent: "N0 C40 C110 C210 C300 C360 C510 C550 C660 C810 C960 C1110 C1250 C1310 N1510 C1510 N1710".split(" "),
+    },
   ];
-  test.each(CASES)("$name", ({ changes, until, outcome, sent }) => {
-    expect(run(changes, until, outcome)).toEqual(sent);
+  test.each(CASES)("$name", ({ changes, transfers, until, outcome, sent }) => {
+    expect(run(changes, until, outcome, transfers)).toEqual(sent);
   });
 });
 
 test("whatever happens, NOTIFYs keep their distance, and one that is behind hears of it within 30 s of the last", () => {
-  const outcomes = fc.constantFrom<CheckOutcome>("current", "behind", "unknown");
+  const outcomes = fc.constantFrom<CheckOutcome>("current", "behind", "loading", "unknown");
+  const moments = fc.array(fc.integer({ min: 0, max: 500 }).map((n) => n * 10));
   fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: 0, max: 500 }).map((n) => n * 10)),
-      fc.array(outcomes, { minLength: 1 }),
-      (changes, list) => {
-        let asked = 0;
-        const sent = run([0, ...changes], 60_000, () => list[asked++ % list.length] ?? "current");
-        const times = sent.filter((one) => one.startsWith("N")).map((one) => Number(one.slice(1)));
-        for (const [index, atMs] of times.entries()) {
-          if (index > 0) expect(atMs - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(200);
-        }
-        const checks = sent.filter((one) => one.startsWith("C")).map((one) => Number(one.slice(1)));
-        for (const [index, atMs] of checks.entries())
-          expect(atMs - (checks[index - 1] ?? 0)).toBeLessThanOrEqual(30_020);
-      },
-    ),
+    fc.property(moments, moments, fc.array(outcomes, { minLength: 1 }), (changes, transfers, list) => {
+      let asked = 0;
+      const sent = run([0, ...changes], 60_000, () => list[asked++ % list.length] ?? "current", transfers);
+      const times = sent.filter((one) => one.startsWith("N")).map((one) => Number(one.slice(1)));
+      for (const [index, atMs] of times.entries()) {
+        if (index > 0) expect(atMs - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(200);
+      }
+      const checks = sent.filter((one) => one.startsWith("C")).map((one) => Number(one.slice(1)));
+      for (const [index, atMs] of checks.entries()) expect(atMs - (checks[index - 1] ?? 0)).toBeLessThanOrEqual(30_020);
+    }),
     { seed: 1996 },
   );
 });
