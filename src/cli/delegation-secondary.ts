@@ -46,10 +46,13 @@ export function secondarySetup(
     );
   }
   const key = format.signs ? keyOf(config, zones, options) : undefined;
+  // Of one zone the user wants that zone; of all, whatever makes the next one known, too.
+  const catalog = zone === undefined && format.readsCatalog ? config.transfer.catalog?.zone : undefined;
   return {
     zones: zones.map((one) => one.zone),
     primaries,
     ...(key === undefined ? {} : { key }),
+    ...(catalog === undefined ? {} : { catalog }),
   };
 }
 

@@ -184,6 +184,12 @@ function powerdns({ zones, primaries, key, catalog }: SecondarySetup): string {
     "# Leave IXFR off, as it is by default: PowerDNS 4.7.3 stores what an IXFR changes in a way that it answers NODATA for.",
     key === undefined ? [] : `pdnsutil import-tsig-key ${key.name} ${key.algorithm} ${key.secret}`,
     catalog === undefined ? zones.flatMap(commands) : [...commands(catalog), `pdnsutil set-kind ${catalog} consumer`],
+    catalog === undefined || key === undefined
+      ? []
+      : [
+          "# PowerDNS 4.7 asks for the zones of a catalog without a key. Name its address under transfer.to without one, or run for each zone:",
+          `#   pdnsutil activate-tsig-key ZONE ${key.name} secondary`,
+        ],
   );
 }
 

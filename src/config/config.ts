@@ -72,6 +72,8 @@ export interface QueriesConfig {
 /** What the transfers of all zones share. */
 export interface TransferConfig {
   readonly keys: readonly TsigKeyConfig[];
+  /** The catalog zone (RFC 9432), which names the zones that may be transferred; absent = there is none. */
+  readonly catalog?: ZoneConfig;
 }
 
 /** A key that signs requests and replies (RFC 8945). */

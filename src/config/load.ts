@@ -7,6 +7,7 @@ import { formatAddress, type SocketAddress } from "../lib/listening.js";
 import { readRegularFile } from "../lib/regular-file.js";
 import { probeLayer } from "./build-probe.js";
 import { buildZoneConfig, type ZoneDefaults } from "./build-zone.js";
+import { buildCatalog, CATALOG_AT } from "./catalog.js";
 import type { AdminConfig, Config, Position, ZoneConfig } from "./config.js";
 import { checkSecrecy, checkToken } from "./credentials.js";
 import type { Finding } from "./finding.js";
@@ -93,6 +94,7 @@ function load(file: string, report: Report): Config | undefined {
     probe: probeLayer(source, main, ["defaults", "probe"], main.value.defaults?.probe),
   };
   const zones = loadZones(source, main, defaults, report);
+  const catalog = loadCatalog(source, main.value.transfer?.catalog, zones, defaults, report);
   const workers = main.value.workers ?? builtIn(mainOptions.workers);
   const stateDir = main.value.stateDir === undefined ? undefined : path.resolve(source.directory, main.value.stateDir);
   warnOfUnsavedSerials(source, stateDir, zones, report);
@@ -108,7 +110,7 @@ function load(file: string, report: Report): Config | undefined {
     watch: main.value.watch ?? builtIn(mainOptions.watch),
     log: { level: main.value.log?.level ?? builtIn(logOptions.level) },
     queries: buildQueries(source, main.value.queries, report),
-    transfer,
+    transfer: { ...transfer, ...(catalog && { catalog }) },
     ...(siblings === undefined ? {} : { siblings }),
     zones,
   };
@@ -206,10 +208,23 @@ function loadZones(source: Source, main: Valid<MainInput>, defaults: ZoneDefault
     const valid = validate(zoneSchema, parsed.source, report);
     if (valid === undefined) continue;
     const zone = buildZoneConfig(parsed.source, valid, defaults, report);
-    checkAgainst(zones, zone, parsed.source, report);
+    checkAgainst(zones, zone, { source: parsed.source, at: ["zone"] }, report);
     zones.push(zone);
   }
   return zones;
+}
+
+function loadCatalog(
+  source: Source,
+  name: string | undefined,
+  zones: readonly ZoneConfig[],
+  { serialModulo }: ZoneDefaults,
+  report: Report,
+): ZoneConfig | undefined {
+  if (name === undefined) return undefined;
+  const catalog = buildCatalog(source, name, zones, serialModulo, report);
+  checkAgainst(zones, catalog, { source, at: CATALOG_AT }, report);
+  return catalog;
 }
 
 /** Absolute zone files in the order listed (a glob's in alphabetical order), each with the path of who named it. */
@@ -276,15 +291,20 @@ function showFile(main: Source, absolute: string): string {
   return here.length < beside.length ? here : beside;
 }
 
-/** Reports a zone that exists already, or that lies inside another one or around it. */
-function checkAgainst(zones: readonly ZoneConfig[], zone: ZoneConfig, source: Source, report: Report): void {
+/** Reports a zone that exists already, or that lies inside another one or around it. `at`: where its name stands. */
+function checkAgainst(
+  zones: readonly ZoneConfig[],
+  zone: ZoneConfig,
+  { source, at }: { readonly source: Source; readonly at: Path },
+  report: Report,
+): void {
   for (const other of zones) {
     const { file, line, column } = other.position;
     const place = `${file}:${line}:${column}`;
     if (other.zone === zone.zone) {
       report(
-        problemAt(source, ["zone"], {
-          message: `zone is ${quote(zone.zone)}, which ${place} has already.`,
+        problemAt(source, at, {
+          message: `${formatPath(at)} is ${quote(zone.zone)}, which ${place} has already.`,
           remedy: "Keep one of them.",
           code: "CONFIG_ZONE_DUPLICATE",
         }),
@@ -292,8 +312,8 @@ function checkAgainst(zones: readonly ZoneConfig[], zone: ZoneConfig, source: So
     } else if (zone.zone.endsWith(`.${other.zone}`) || other.zone.endsWith(`.${zone.zone}`)) {
       const inside = zone.zone.endsWith(`.${other.zone}`);
       report(
-        problemAt(source, ["zone"], {
-          message: `zone is ${quote(zone.zone)}, which lies ${inside ? "inside" : "around"} ${quote(other.zone)} at ${place}: which of them a name belongs to would be unclear.`,
+        problemAt(source, at, {
+          message: `${formatPath(at)} is ${quote(zone.zone)}, which lies ${inside ? "inside" : "around"} ${quote(other.zone)} at ${place}: which of them a name belongs to would be unclear.`,
           remedy: "Put the names of both into the outer zone.",
           code: "CONFIG_ZONE_NESTED",
         }),

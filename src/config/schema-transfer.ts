@@ -23,6 +23,10 @@ export const mainTransferOptions = {
     .record(z.string(), z.strictObject(tsigKeyOptions, { error: () => "tsigKey" }))
     .meta({ description: "TSIG keys by name, for the zone files to refer to." })
     .optional(),
+  catalog: domainName("any", {
+    about:
+      "Name of a catalog zone (RFC 9432), from which secondaries learn which zones there are. Whoever may transfer one of them may transfer it. Default: none.",
+  }).optional(),
 } as const;
 
 const secondaryAddress = leaf(

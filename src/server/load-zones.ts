@@ -1,3 +1,4 @@
+import { allZones } from "../config/catalog.js";
 import type { Config } from "../config/config.js";
 import { loadConfig } from "../config/load.js";
 import type { Problem } from "../lib/errors.js";
@@ -7,7 +8,7 @@ import type { Zone } from "../zone/zone.js";
 /** A configuration that is fit to serve. */
 export interface Prepared {
   readonly config: Config;
-  /** In the order of `config.zones`. */
+  /** In the order of `config.zones`, then the catalog if there is one. */
   readonly zones: readonly Zone[];
   readonly warnings: readonly Problem[];
 }
@@ -28,7 +29,7 @@ export class ConfigurationError extends Error {
 export function prepare(file: string): Prepared {
   const loaded = loadConfig(file);
   if ("problems" in loaded) throw new ConfigurationError(loaded.problems);
-  const built = loaded.config.zones.map(buildZone);
+  const built = allZones(loaded.config).map(buildZone);
   const problems = [...loaded.warnings, ...built.flatMap((zone) => zone.problems)];
   if (problems.some((problem) => problem.severity !== "warning")) throw new ConfigurationError(problems);
   return {

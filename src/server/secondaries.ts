@@ -1,3 +1,4 @@
+import { allZones } from "../config/catalog.js";
 import type { Config } from "../config/config.js";
 import type { DatagramExchange } from "../transfer/datagrams.js";
 import type { Notified, Notifier } from "../transfer/notifier.js";
@@ -20,16 +21,21 @@ export function notifying(notifier: Notifier, exchange: Pick<DatagramExchange, "
 }
 
 /** Who is told of the changes of which zone. */
-export function notifiedSecondaries({ zones }: Config): ReadonlyMap<Name, Notified> {
+export function notifiedSecondaries(config: Config): ReadonlyMap<Name, Notified> {
+  const { catalog } = config.transfer;
   return new Map(
-    zones.flatMap(({ zone, transfer }) => {
+    allZones(config).flatMap((one) => {
+      const { zone, transfer } = one;
       if (transfer === undefined || transfer.to.length === 0) return [];
       const secondaries = transfer.to.map(({ address, port, key }) => ({
         address,
         port,
         ...(key === undefined ? {} : { key: parseName(key) }),
       }));
-      return [[parseName(zone), { secondaries, minIntervalMs: transfer.notify.minIntervalMs }] as const];
+      const { minIntervalMs } = transfer.notify;
+      // Not every server reads a catalog.
+      const notified = { secondaries, minIntervalMs, ...(one === catalog && { isOptional: true }) };
+      return [[parseName(zone), notified] as const];
     }),
   );
 }

@@ -1,5 +1,6 @@
 import type { MetricsSource } from "../admin/metrics-source.js";
 import type { Status } from "../admin/schemas.js";
+import { allZones } from "../config/catalog.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Notifier, SecondaryState } from "../transfer/notifier.js";
 import type { FinishedTransfer } from "../transfer/service.js";
@@ -67,7 +68,7 @@ export class SecondaryViews {
     return {
       "zones-replaced": ({ config }) => {
         notified = new Map(
-          config.zones.map(({ zone, transfer }) => [zone, new Set(transfer?.to.map(({ address }) => address))]),
+          allZones(config).map(({ zone, transfer }) => [zone, new Set(transfer?.to.map(({ address }) => address))]),
         );
         for (const [zone, transfers] of this.#transfers) {
           const stay = notified.get(nameWithoutDot(zone));

@@ -1,3 +1,4 @@
+import { allZones } from "../config/catalog.js";
 import type { Config } from "../config/config.js";
 import { readTsigSecret } from "../config/tsig-secret.js";
 import type { Clock } from "../lib/clock.js";
@@ -63,9 +64,11 @@ export function zoneJournals(service: TransferService): Subscriber {
   };
 }
 
-function keptVersions({ zones }: Config): ReadonlyMap<Name, number> {
+function keptVersions(config: Config): ReadonlyMap<Name, number> {
   return new Map(
-    zones.flatMap(({ zone, transfer }) => (transfer === undefined ? [] : [[parseName(zone), transfer.versions]])),
+    allZones(config).flatMap(({ zone, transfer }) =>
+      transfer === undefined ? [] : [[parseName(zone), transfer.versions]],
+    ),
   );
 }
 
@@ -74,15 +77,17 @@ function keptVersions({ zones }: Config): ReadonlyMap<Name, number> {
  *
  * @throws UserError if a secret has become unreadable since the configuration was read
  */
-export function readTransferPolicy({ transfer, zones }: Config): TransferPolicy | undefined {
+export function readTransferPolicy(config: Config): TransferPolicy | undefined {
   const keys = new Map(
-    transfer.keys.map(({ name, algorithm, secretFile }): [Name, TsigKey] => {
+    config.transfer.keys.map(({ name, algorithm, secretFile }): [Name, TsigKey] => {
       const key = parseName(name);
       return [key, { name: key, algorithm, secret: secretIn(secretFile) }];
     }),
   );
   const rules = new Map(
-    zones.flatMap(({ zone, transfer: own }) => (own === undefined ? [] : [[parseName(zone), rulesOf(own)] as const])),
+    allZones(config).flatMap(({ zone, transfer: own }) =>
+      own === undefined ? [] : [[parseName(zone), rulesOf(own)] as const],
+    ),
   );
   return keys.size + rules.size === 0 ? undefined : { keys, zones: rules };
 }

@@ -27,7 +27,14 @@ export interface Notified {
   readonly secondaries: readonly Secondary[];
   /** Milliseconds between two NOTIFYs to one of them, at least. */
   readonly minIntervalMs: number;
+  /** They may go without the zone. Default false. */
+  readonly isOptional?: boolean;
 }
+
+/** How the secondaries of a zone are told. */
+type Manner = Omit<Notified, "secondaries">;
+
+const NOBODY: Notified = { secondaries: [], minIntervalMs: 0 };
 
 /** What keeps a secondary from answering as the primary does. */
 export type SecondaryTrouble =
@@ -149,23 +156,23 @@ export class Notifier {
   private follow(): void {
     let delayMs = 0;
     for (const [name, zone] of this.zones) {
-      const { secondaries = [], minIntervalMs = 0 } = this.notified.get(name) ?? {};
+      const { secondaries, ...how } = this.notified.get(name) ?? NOBODY;
       const before = zone.followers;
       zone.followers = new Map();
       for (const secondary of secondaries) {
         const key = `${secondary.address} ${secondary.port} ${secondary.key ?? ""}`;
         const known = before.get(key);
         before.delete(key);
-        known?.setMinInterval(minIntervalMs);
-        zone.followers.set(key, known ?? this.begin(zone, secondary, minIntervalMs, delayMs));
+        known?.adapt(how);
+        zone.followers.set(key, known ?? this.begin(zone, secondary, how, delayMs));
       }
       for (const gone of before.values()) gone.stop();
       delayMs += START_SPREAD_MS;
     }
   }
 
-  private begin(zone: NotifiedZone, secondary: Secondary, minIntervalMs: number, delayMs: number): Follower {
-    const follower = new Follower(this.options, zone, secondary, minIntervalMs);
+  private begin(zone: NotifiedZone, secondary: Secondary, how: Manner, delayMs: number): Follower {
+    const follower = new Follower(this.options, zone, secondary, how);
     follower.begin(delayMs);
     return follower;
   }
@@ -190,9 +197,9 @@ class Follower {
     private readonly options: NotifierOptions,
     private readonly zone: NotifiedZone,
     private readonly secondary: Secondary,
-    minIntervalMs: number,
+    private how: Manner,
   ) {
-    this.schedule = new NotifySchedule(minIntervalMs);
+    this.schedule = new NotifySchedule(how.minIntervalMs);
   }
 
   get address(): string {
@@ -203,8 +210,9 @@ class Follower {
     this.timer = this.options.clock.after(delayMs, () => this.changed());
   }
 
-  setMinInterval(minIntervalMs: number): void {
-    this.schedule.setMinInterval(minIntervalMs);
+  adapt(how: Manner): void {
+    this.how = how;
+    this.schedule.setMinInterval(how.minIntervalMs);
   }
 
   stop(): void {
@@ -297,7 +305,11 @@ class Follower {
     const { clock } = this.options;
     const nowMs = clock.monotonicMs();
     const present = this.zone.source.serial;
-    if (reply?.serial === undefined) {
+    if (reply !== undefined && reply.serial === undefined && this.how.isOptional === true) {
+      this.trouble = undefined;
+      this.sinceMs = undefined;
+      this.schedule.checked(nowMs, "current");
+    } else if (reply?.serial === undefined) {
       this.trouble = reply === undefined ? "silent" : "lame";
       this.sinceMs ??= nowMs;
       this.schedule.checked(nowMs, "unknown");

@@ -14,9 +14,10 @@ function setup(
   listen = "192.0.2.1:53",
   transfer = "transfer: { to: { address: 10.0.0.53, key: corp } }\n",
   more = "",
+  catalog = "",
 ) {
   const folder = folderWith({
-    "livezone.yaml": `listen: ["${listen}"]\ntransfer: { keys: { corp: { algorithm: hmac-sha512, secretFile: corp.tsig }, other: { secretFile: corp.tsig } } }\n${more}zones: [a.yaml, b.yaml]\n`,
+    "livezone.yaml": `listen: ["${listen}"]\ntransfer: { ${catalog}keys: { corp: { algorithm: hmac-sha512, secretFile: corp.tsig }, other: { secretFile: corp.tsig } } }\n${more}zones: [a.yaml, b.yaml]\n`,
     "a.yaml": zoneWith("a.example.com", transfer),
     "b.yaml": zoneWith("b.example.com", ""),
     "corp.tsig": SECRET,
@@ -50,6 +51,13 @@ test("takes the nameservers' addresses where livezone listens on all, and siblin
     { address: "192.0.2.1", port: 53 },
     { address: "198.51.100.1", port: 53 },
   ]);
+});
+
+test("names the catalog to a server that reads one", () => {
+  const setupOf = (secondary: "knot" | "nsd") =>
+    setup({ secondary }, "192.0.2.1:53", undefined, "", "catalog: catalog.example.net, ");
+  expect(setupOf("knot").catalog).toBe("catalog.example.net");
+  expect(setupOf("nsd").catalog).toBeUndefined();
 });
 
 test.each([

@@ -10,9 +10,9 @@ import { answerWith, liveZone } from "../transfer/zones.js";
 
 const SECRET = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=";
 
-function configured(transfer: string) {
+function configured(transfer: string, main = "") {
   const folder = folderWith({
-    "livezone.yaml": `${MAIN}transfer: { keys: { corp: { secretFile: corp.tsig } } }\n`,
+    "livezone.yaml": `${MAIN}transfer: { keys: { corp: { secretFile: corp.tsig } }${main} }\n`,
     "zone.yaml": `${ZONE.replace("k8s.example.com", "k8s.example.test")}${transfer}`,
     "corp.tsig": SECRET,
   });
@@ -36,6 +36,15 @@ test("those under `to` are told, with their port, key and interval; those under 
     ],
   ]);
   expect(notifiedSecondaries(configured("transfer: { allow: 10.1.0.0/16 }\n")).size).toBe(0);
+});
+
+test("whoever is told of a zone is told of the catalog, and may go without it", () => {
+  const notified = notifiedSecondaries(configured("transfer: { to: 10.0.0.53 }\n", ", catalog: catalog.test"));
+  expect(notified.get(parseName("k8s.example.test"))?.isOptional).toBeUndefined();
+  expect(notified.get(parseName("catalog.test"))).toMatchObject({
+    secondaries: [{ address: "10.0.0.53" }],
+    isOptional: true,
+  });
 });
 
 test("changes are told once queries are answered, until the zone is removed", async () => {

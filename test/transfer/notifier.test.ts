@@ -42,8 +42,8 @@ function createHarness(secondaries: readonly SocketAddress[] = [KNOT], key = fal
     reply[3] = manner === "refuses" ? 5 : 0;
     return reply;
   }
-  const notified = (to: readonly SocketAddress[]): ReadonlyMap<typeof live.zone.name, Notified> =>
-    new Map([[live.zone.name, { secondaries: to, minIntervalMs: 200 }]]);
+  const notified = (to: readonly SocketAddress[], isOptional = false): ReadonlyMap<typeof live.zone.name, Notified> =>
+    new Map([[live.zone.name, { secondaries: to, minIntervalMs: 200, isOptional }]]);
   notifier.addZone(live);
   notifier.configure(notified(secondaries));
   let up = 4;
@@ -118,6 +118,19 @@ describe("the notifier", () => {
     manners.set(KNOT.address, manner);
     await clock.advance(60_000);
     expect(troubles).toMatchObject([{ isInTrouble: true, state: { trouble } }]);
+  });
+
+  test("one that may go without the zone is in no trouble if it does", async () => {
+    const { clock, notifier, troubles, manners, notified } = createHarness();
+    notifier.configure(notified([KNOT], true));
+    manners.set(KNOT.address, "refuses");
+    notifier.start();
+    await clock.advance(60_000);
+    expect(troubles).toEqual([]);
+    expect(notifier.states()).toMatchObject([{ lagMs: 0 }]);
+    manners.set(KNOT.address, "is dead");
+    await clock.advance(60_000);
+    expect(troubles).toMatchObject([{ isInTrouble: true, state: { trouble: "silent" } }]);
   });
 
   test("the lag counts from the first change that is missing", async () => {
