@@ -3,6 +3,10 @@ import { type LearnedAddress, learn, MAX_NOTICES, type SeenHealth } from "./lear
 import type { Candidate, SourceFailure, SourceNotice } from "./source.js";
 import { type TargetSet, targetSet } from "./targets.js";
 
+/** Candidates of one source that are looked at: more than there can be targets, since some cannot be used. */
+const MIN_CANDIDATES = 1_000;
+const CANDIDATES_PER_TARGET = 4;
+
 /** How a source does. */
 export interface SourceState {
   readonly name: string;
@@ -134,11 +138,13 @@ export class DiscoveredEndpoint {
   update({ nowMs, healthOf }: Surroundings): Updated {
     const { endpoint, allowSpecialAddresses, conflict } = this.#config;
     const { discover } = endpoint;
-    const { learned, notices, againInMs } = learn({
+    const { maxTargets } = discover;
+    const { learned, notices, skipped, againInMs } = learn({
       written: endpoint.targets.flatMap(({ addresses }) => addresses),
       learned: this.#learned,
       sources: [...this.#sources.keys()],
       proposals: this.#proposals,
+      mostCandidates: Math.max(MIN_CANDIDATES, CANDIDATES_PER_TARGET * maxTargets),
       port: endpoint.port,
       allowSpecialAddresses,
       forgetAfterMs: discover.forgetAfterMs,
@@ -148,7 +154,8 @@ export class DiscoveredEndpoint {
     const set = targetSet({
       written: endpoint.targets,
       learned,
-      maxTargets: discover.maxTargets,
+      maxTargets,
+      skipped,
       position: endpoint.position,
       conflict,
       healthOf,

@@ -36,6 +36,8 @@ export interface Lesson {
   readonly sources: readonly string[];
   /** What each proposes; one that is missing has not said anything yet, so that what it said before holds. */
   readonly proposals: ReadonlyMap<string, readonly Candidate[]>;
+  /** Most candidates of one source that are looked at, at least 1: those that are known, then by id. */
+  readonly mostCandidates: number;
   /** Port of the endpoint, which clients dial. */
   readonly port: number;
   readonly allowSpecialAddresses: boolean;
@@ -50,6 +52,8 @@ export interface Learned {
   /** In the order of sources and ids; what no source proposes comes last. */
   readonly learned: readonly LearnedAddress[];
   readonly notices: readonly SourceNotice[];
+  /** Candidates that were not looked at. */
+  readonly skipped: number;
   /** Milliseconds until an address may have to be forgotten; absent = none waits for that. */
   readonly againInMs?: number;
 }
@@ -68,7 +72,7 @@ export function learn(lesson: Lesson): Learned {
   for (const source of lesson.sources) {
     const candidates = lesson.proposals.get(source);
     if (candidates === undefined) round.remember(source);
-    else for (const candidate of sortById(candidates)) round.take(source, candidate);
+    else for (const candidate of sortById(round.choose(candidates))) round.take(source, candidate);
   }
   return round.finish();
 }
@@ -88,6 +92,7 @@ class Round {
   /** Names that already had their id before, by source and name. */
   readonly #idsBefore = new Map<string, string>();
   readonly #notices = new Map<string, string>();
+  #skipped = 0;
 
   constructor(lesson: Lesson) {
     this.#lesson = lesson;
@@ -109,6 +114,18 @@ class Round {
       }
       this.#noteSource(claim?.id ?? one.id, source);
     }
+  }
+
+  /** No more candidates than are looked at: the rest is not even read, so that thousands cost little. */
+  choose(candidates: readonly Candidate[]): readonly Candidate[] {
+    const { mostCandidates } = this.#lesson;
+    if (candidates.length <= mostCandidates) return candidates;
+    this.#skipped += candidates.length - mostCandidates;
+    const known = new Set(this.#lesson.learned.map(({ name }) => name));
+    const rank = ({ id }: Candidate): number => (known.has(id) ? 0 : 1);
+    return candidates
+      .toSorted((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+      .slice(0, mostCandidates);
   }
 
   take(source: string, candidate: Candidate): void {
@@ -155,6 +172,7 @@ class Round {
     return {
       learned: [...this.#claims.values(), ...gone],
       notices: [...this.#notices].map(([key, text]) => ({ key, text })),
+      skipped: this.#skipped,
       ...(againInMs === Number.POSITIVE_INFINITY ? {} : { againInMs }),
     };
   }

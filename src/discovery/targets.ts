@@ -9,6 +9,8 @@ export interface TargetSetInput {
   readonly written: readonly TargetConfig[];
   readonly learned: readonly LearnedAddress[];
   readonly maxTargets: number;
+  /** Candidates that were not even looked at, since there are so many. */
+  readonly skipped: number;
   /** Of the endpoint, for targets that stand in no file. */
   readonly position: Position;
   /** Why the endpoint's zone has no room for a target of this id; undefined = it has. */
@@ -61,6 +63,8 @@ export function targetSet(input: TargetSetInput): TargetSet {
     if (group === undefined) groups.set(one.id, [one]);
     else group.push(one);
   }
+  const dropped = new Set<LearnedAddress>();
+  for (const [id, group] of groups) groups.set(id, withoutOldAddresses(group, input, dropped));
   const notices: SourceNotice[] = [];
   const targets = written.map((target) => withLearned(target, groups.get(target.id) ?? []));
   for (const { id } of written) groups.delete(id);
@@ -71,14 +75,31 @@ export function targetSet(input: TargetSetInput): TargetSet {
   });
   const room = Math.max(0, maxTargets - written.length);
   const taken = new Set(mostWorth(found, room, input));
-  const ignored = found.length - taken.size;
-  if (ignored > 0) notices.push(tooMany(maxTargets, ignored, written.length + found.length));
+  const ignored = found.length - taken.size + input.skipped;
+  if (ignored > 0) notices.push(tooMany(maxTargets, ignored, written.length + found.length + input.skipped));
   for (const [id, group] of [...found].sort(byId)) {
     if (taken.has(id)) targets.push(learnedTarget(id, group, input.position));
   }
-  const kept = learned.filter(({ address, id }) => owners.has(address) || taken.has(id) || isWritten.has(id));
+  const isKept = ({ address, id }: LearnedAddress) => owners.has(address) || taken.has(id) || isWritten.has(id);
+  const kept = learned.filter((one) => isKept(one) && !dropped.has(one));
   const origins = originsOf(targets, isWritten, kept, owners);
   return { targets, origins, drains: new Map([...drains].filter(([id]) => origins.has(id))), notices, ignored, kept };
+}
+
+/** Addresses of one target that no source proposes any more and that do not pass: the newest of them are kept. */
+const MAX_OLD_ADDRESSES = 4;
+
+/** A target whose address changes again and again must not gather all that it ever had. */
+function withoutOldAddresses(
+  group: LearnedAddress[],
+  { healthOf }: TargetSetInput,
+  dropped: Set<LearnedAddress>,
+): LearnedAddress[] {
+  if (group.length <= MAX_OLD_ADDRESSES) return group;
+  const old = group.filter((one) => one.goneSinceMs !== undefined && healthOf(one.address)?.health !== "up");
+  const oldest = old.toSorted((a, b) => (b.goneSinceMs ?? 0) - (a.goneSinceMs ?? 0)).slice(MAX_OLD_ADDRESSES);
+  for (const one of oldest) dropped.add(one);
+  return oldest.length === 0 ? group : group.filter((one) => !dropped.has(one));
 }
 
 /** Whether a target takes no learned addresses: it is switched off, or probed at another place that says nothing of them. */

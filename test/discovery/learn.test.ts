@@ -11,6 +11,7 @@ interface Sketch {
   readonly proposals?: Readonly<Record<string, readonly Candidate[]>>;
   readonly health?: Readonly<Record<string, SeenHealth>>;
   readonly nowMs?: number;
+  readonly mostCandidates?: number;
   readonly written?: readonly string[];
   readonly allowSpecialAddresses?: boolean;
 }
@@ -21,6 +22,7 @@ function lessonOf({ learned = [], proposals = {}, health = {}, ...rest }: Sketch
     written: rest.written ?? [],
     sources: rest.sources ?? ["k8s", "dns"],
     proposals: new Map(Object.entries(proposals)),
+    mostCandidates: rest.mostCandidates ?? 1_000,
     port: 6443,
     allowSpecialAddresses: rest.allowSpecialAddresses ?? false,
     forgetAfterMs: HOUR,
@@ -185,6 +187,13 @@ describe("what cannot be used", () => {
     expect(ids).toHaveLength(17);
     expect(ids).toContain("b=192.0.2.12");
     expect(notices).toEqual([expect.stringContaining("has 10000 addresses")]);
+  });
+
+  test("of too many candidates, those that are known are looked at, then the first by id", () => {
+    const many = ["d", "c", "b", "a", "z"].map((id, i) => node(id, `192.0.2.${i}`));
+    const lesson = lessonOf({ learned: [known("z", "192.0.2.4")], proposals: { k8s: many }, mostCandidates: 3 });
+    const { learned, skipped } = learn(lesson);
+    expect([learned.map(({ id }) => id), skipped]).toEqual([["a", "b", "z"], 2]);
   });
 
   test("ids that JavaScript knows are ids like others", () => {

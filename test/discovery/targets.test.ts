@@ -14,7 +14,15 @@ const learned = (id: string, address: string, more: Partial<LearnedAddress> = {}
 
 function setOf(input: Partial<TargetSetInput>) {
   return targetSet({
-    ...{ written: [], learned: [], maxTargets: 64, position, conflict: () => undefined, healthOf: () => undefined },
+    ...{
+      written: [],
+      learned: [],
+      maxTargets: 64,
+      skipped: 0,
+      position,
+      conflict: () => undefined,
+      healthOf: () => undefined,
+    },
     ...input,
   });
 }
@@ -75,6 +83,23 @@ describe("the targets of an endpoint", () => {
     expect(set.targets.map(({ id }) => id)).toEqual(["w", "gone-up", "old"]);
     expect(set.ignored).toBe(2);
     expect(set.notices.map(({ text }) => text)).toEqual([expect.stringContaining("maxTargets is 3")]);
+  });
+
+  test("keep no more than the newest of the addresses that are gone, and those that pass", () => {
+    const old = Array.from({ length: 9 }, (_, i) => learned("cp1", `192.0.2.${i}`, { goneSinceMs: i + 1 }));
+    const set = setOf({
+      learned: [learned("cp1", "192.0.2.99"), ...old],
+      healthOf: (address) => (address === "192.0.2.0" ? { health: "up", sinceMs: 0 } : undefined),
+    });
+    const left = ["192.0.2.99", "192.0.2.0", "192.0.2.5", "192.0.2.6", "192.0.2.7", "192.0.2.8"];
+    expect(set.targets[0]?.addresses).toEqual(left);
+    expect(set.kept.map(({ address }) => address)).toEqual(left);
+  });
+
+  test("count what was not looked at among those that are left out", () => {
+    const set = setOf({ learned: [learned("a", "192.0.2.1")], skipped: 9_000 });
+    expect(set.ignored).toBe(9_000);
+    expect(set.notices.map(({ text }) => text)).toEqual([expect.stringContaining("there are 9001 targets")]);
   });
 
   test("never lose one that is written", () => {
