@@ -24,6 +24,8 @@ export interface CuttableLink {
 export interface SiblingServer {
   readonly name: string;
   readonly socket: string;
+  /** Port of DNS on loopback. */
+  readonly dns: number;
   livezone: RunningLivezone;
   /** Target ids that are answered now. */
   answered(): Promise<string[]>;
@@ -41,12 +43,18 @@ export interface SiblingServers {
   allHeard(): Promise<void>;
 }
 
+/** Targets, and the port on which they listen. */
+type ServedTargets = Pick<ProbedTargets, "port"> & {
+  readonly targets: readonly Pick<ProbedTargets["targets"][number], "id" | "address">[];
+};
+
 /** Starts servers that are each other's siblings, over links that can be cut. @param more lines of the main file */
 export async function startSiblings(
   count: number,
-  probed: ProbedTargets,
-  { more = "", endpoint = "", siblings = "" }: { more?: string; endpoint?: string; siblings?: string } = {},
+  probed: ServedTargets,
+  options: { more?: string; endpoint?: string; siblings?: string; probe?: string } = {},
 ): Promise<SiblingServers> {
+  const { more = "", endpoint = "", siblings = "", probe = HTTP_PROBE } = options;
   const secret = randomBytes(32).toString("hex");
   const names = Array.from({ length: count }, (_, i) => `ns${i + 1}`);
   const ports = await Promise.all(names.map(() => freePort()));
@@ -68,7 +76,7 @@ admin: { socket: ${folder}/admin.sock }
 siblings: { name: ${name}, listen: "127.0.0.1:${ports[own]}", peers: { ${peers.join(", ")} }, secretFile: siblings.key${siblings} }
 zones: [zones/*.yaml]
 ${more}`,
-        "zones/k8s.yaml": zoneFile(probed, endpoint),
+        "zones/k8s.yaml": zoneFile(probed, probe, endpoint),
       };
       return startServer(name, files, folder, listens[own] ?? 0, probed);
     }),
@@ -91,7 +99,10 @@ ${more}`,
   return { servers, link, allHeard };
 }
 
-function zoneFile({ port, targets }: ProbedTargets, endpoint: string): string {
+/** Of targets that speak HTTP. */
+const HTTP_PROBE = "{ type: http, interval: 1s, timeout: 1s, tripwire: false }";
+
+function zoneFile({ port, targets }: ServedTargets, probe: string, endpoint: string): string {
   return `zone: k8s.example.test
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }
@@ -100,7 +111,7 @@ endpoints:
   api:
     port: ${port}
     targets: { ${targets.map(({ id, address }) => `${id}: ${address}`).join(", ")} }
-    probe: { type: http, interval: 1s, timeout: 1s, tripwire: false }
+    probe: ${probe}
 ${endpoint}`;
 }
 
@@ -109,13 +120,14 @@ async function startServer(
   files: Readonly<Record<string, string>>,
   folder: string,
   listen: number,
-  { targets }: ProbedTargets,
+  { targets }: ServedTargets,
 ): Promise<SiblingServer> {
   const socket = `${folder}/admin.sock`;
   const client = createAdminClient({ kind: "socket", path: socket });
   const server: SiblingServer = {
     name,
     socket,
+    dns: listen,
     livezone: await startLivezone({ files }),
     async answered() {
       const addresses = await askForAddresses({ server: "127.0.0.1", port: listen, name: ENDPOINT });

@@ -1,101 +1,55 @@
-import { randomInt } from "node:crypto";
-import { connect } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
-import { startApiserver } from "../../src/demo/apiserver-process.js";
-import { createAuthority } from "../../src/demo/certificates.js";
 import { ENDPOINT, startAdminServer } from "../admin/server.js";
+import { startSiblings } from "../app/sibling-servers.js";
 import { runLivezone } from "../cli/run.js";
-import { afterThisTest } from "../support/cleanup.js";
-import { askForAddresses } from "../support/dns-client.js";
-import { freePort } from "../support/ports.js";
-import { startUnbound } from "../support/unbound.js";
-import { waitUntil } from "../support/wait.js";
+import { type ApiserverTrio, type DrainedRounds, playDrains, startTrio } from "./drain-rounds.js";
 
-/** How often the client resolves and connects, milliseconds. */
-const EVERY_MS = 50;
+/** Probes that notice soon that an apiserver is back. */
+const QUICK_PROBE = "{ insecureSkipVerify: true, interval: 300ms, timeout: 300ms, recheck: 100ms }";
 
-/** Opens a connection and closes it. @throws Error if it is refused, or takes longer than a second */
-function open(address: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port, timeout: 1_000 });
-    const end = (error?: Error) => {
-      socket.destroy();
-      if (error === undefined) resolve();
-      else reject(error);
-    };
-    socket.once("connect", () => end());
-    socket.once("timeout", () => end(new Error("no answer")));
-    socket.once("error", end);
-  });
+/** Runs commands in the folder of a server, so that they find it by its configuration. */
+function commandsIn(folder: string) {
+  return async (...args: readonly string[]): Promise<void> => {
+    const { code, stderr } = await runLivezone(args, { cwd: folder });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  };
+}
+
+function expectNoFailure({ failures, opened, used }: DrainedRounds, trio: ApiserverTrio, rounds: number): void {
+  expect(failures).toEqual([]);
+  expect(opened).toBeGreaterThan(rounds * 20);
+  // Each was used while it could be.
+  expect([...used].sort()).toEqual([...trio.addresses].sort());
 }
 
 /** Drains, stops and starts one of three apiservers after the other: a client behind a resolver loses not one connection. */
 export async function drainInTurn(rounds: number): Promise<void> {
-  const net = `127.${randomInt(1, 250)}.${randomInt(0, 256)}`;
-  const addresses = [`${net}.11`, `${net}.12`, `${net}.13`];
-  const port = await freePort(...addresses);
-  const certificate = await (await createAuthority()).issue({ names: [ENDPOINT] });
-  const apiservers = await Promise.all(
-    addresses.map(async (address) => {
-      const apiserver = await startApiserver({ address, port, ...certificate });
-      afterThisTest(() => apiserver.crash());
-      return apiserver;
-    }),
-  );
+  const trio = await startTrio(ENDPOINT);
+  const [cp1, cp2, cp3] = trio.addresses;
   const server = await startAdminServer({
     zone: `zone: k8s.example.test
 allowSpecialAddresses: true
 nameservers: { ns1: 127.0.0.1 }
 endpoints:
   api:
-    port: ${port}
+    port: ${trio.port}
     ttl: 1
-    targets: { cp1: ${addresses[0]}, cp2: ${addresses[1]}, cp3: ${addresses[2]} }
-    probe: { insecureSkipVerify: true, interval: 300ms, timeout: 300ms, recheck: 100ms }
+    targets: { cp1: ${cp1}, cp2: ${cp2}, cp3: ${cp3} }
+    probe: ${QUICK_PROBE}
 `,
   });
-  const unbound = await startUnbound({
-    stubZones: [{ name: "k8s.example.test", servers: [{ address: "127.0.0.1", port: server.dns }] }],
-  });
-  const resolve = () => askForAddresses({ server: unbound.address, port: unbound.port, name: ENDPOINT, rd: true });
+  const livezone = commandsIn(server.livezone.folder);
+  const met = await playDrains({ trio, rounds, endpoint: ENDPOINT, dns: [server.dns], livezone });
+  expectNoFailure(met, trio, rounds);
+}
 
-  const failures: string[] = [];
-  const used = new Map<string, number>();
-  let opened = 0;
-  let isOver = false;
-  const client = (async () => {
-    while (!isOver) {
-      const answered = await resolve();
-      const address = answered[randomInt(answered.length)] ?? "";
-      await open(address, port).catch((error: Error) => failures.push(`${address}: ${error.message}`));
-      used.set(address, (used.get(address) ?? 0) + 1);
-      opened += 1;
-      await pause(EVERY_MS);
-    }
-  })();
-
-  const livezone = async (...args: readonly string[]) => {
-    const { code, stderr } = await runLivezone(args, { cwd: server.livezone.folder });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  };
-  for (let round = 0; round < rounds; round++) {
-    const index = round % addresses.length;
-    const id = `cp${index + 1}`;
-    const address = addresses[index] ?? "";
-    await waitUntil(async () => (await resolve()).includes(address), { timeoutMs: 15_000 });
-    await livezone("drain", ENDPOINT, id, "--wait");
-    await apiservers[index]?.crash();
-    // The client goes on for a while with the apiserver gone.
-    const before = opened;
-    await waitUntil(() => opened >= before + 10);
-    await apiservers[index]?.revive();
-    await livezone("undrain", ENDPOINT, id);
-  }
-  isOver = true;
-  await client;
-  expect(failures).toEqual([]);
-  expect(opened).toBeGreaterThan(rounds * 20);
-  // Each was used while it could be.
-  expect([...used.keys()].sort()).toEqual([...addresses].sort());
+/** The same behind two servers that are siblings; only the first of them is told. */
+export async function drainPairInTurn(rounds: number): Promise<void> {
+  const trio = await startTrio(ENDPOINT);
+  const targets = trio.addresses.map((address, index) => ({ id: `cp${index + 1}`, address }));
+  const { servers, allHeard } = await startSiblings(2, { port: trio.port, targets }, { probe: QUICK_PROBE });
+  await allHeard();
+  const livezone = commandsIn(servers[0]?.livezone.folder ?? "");
+  const met = await playDrains({ trio, rounds, endpoint: ENDPOINT, dns: servers.map(({ dns }) => dns), livezone });
+  expectNoFailure(met, trio, rounds);
 }
