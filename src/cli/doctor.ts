@@ -23,6 +23,7 @@ import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { refusingProblems } from "./problems.js";
+import { readSources } from "./read-sources.js";
 
 /** Milliseconds one question may take; a timeout is tried a second time, for UDP loses packets. */
 const QUESTION_TIMEOUT_MS = 1_500;
@@ -71,7 +72,7 @@ async function doctor(file: string, name: string | undefined, options: DoctorOpt
   const input = doctorInput(zones, config.listen, options);
   const isTerminal = process.stdout.isTTY === true;
   if (isTerminal) process.stderr.write("livezone: looking; caches are watched until the TTL has run out\n");
-  const report = await examine(input, systemSeams());
+  const report = await examine(input, { ...systemSeams(), readSources: (zone) => readSources(zone, file) });
   if (options.json === true) writeJson(process.stdout, report);
   else {
     const style = { colour: isTerminal && (process.env.NO_COLOR ?? "") === "" };
@@ -133,7 +134,7 @@ function resolversOf({ file, nameservers }: ResolvConfFacts): ResolverPlace[] {
   return nameservers.map((address) => place(address, file));
 }
 
-function systemSeams(): DoctorSeams {
+function systemSeams(): Omit<DoctorSeams, "readSources"> {
   return {
     ask: patientAsker(),
     clock: systemClock,

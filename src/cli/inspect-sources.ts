@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.js";
-import { type Inspection, inspect } from "../discovery/inspect.js";
+import { describeCandidate, type Inspection, inspect } from "../discovery/inspect.js";
 import { systemClock } from "../lib/clock.js";
 import type { Problem } from "../lib/errors.js";
 import { createOpenSource } from "../server/discovery-sources.js";
@@ -11,6 +11,7 @@ const LIMIT_MS = 10_000;
 export interface InspectedSource {
   /** Of its endpoint. */
   readonly fqdn: string;
+  readonly inspection: Inspection;
   readonly inspected: { readonly source: string; readonly candidates?: string[]; readonly problem?: string };
   /** Present if it cannot be read. */
   readonly warning?: Problem;
@@ -28,7 +29,7 @@ export async function inspectSources({ zones }: Pick<Config, "zones">): Promise<
         const inspection = await limited((after) =>
           inspect(source, { mustFollow: config.type === "kubernetes", after }),
         );
-        return { fqdn, ...judge(config, fqdn, inspection) };
+        return { fqdn, inspection, ...judge(config, fqdn, inspection) };
       }),
     ),
   );
@@ -51,8 +52,10 @@ function judge(
   { name, position }: { readonly name: string; readonly position: Omit<Problem, "message" | "remedy" | "code"> },
   fqdn: string,
   inspection: Inspection,
-): Omit<InspectedSource, "fqdn"> {
-  if ("candidates" in inspection) return { inspected: { source: name, candidates: [...inspection.candidates] } };
+): Omit<InspectedSource, "fqdn" | "inspection"> {
+  if ("candidates" in inspection) {
+    return { inspected: { source: name, candidates: inspection.candidates.map(describeCandidate) } };
+  }
   const { problem } = inspection;
   const warning = {
     ...position,

@@ -2,7 +2,10 @@ import { quoted } from "./learn.js";
 import type { Candidate, Source } from "./source.js";
 
 /** What a source says when it is asked once. */
-export type Inspection = { readonly candidates: readonly string[] } | { readonly problem: string };
+export type Inspection = ({ readonly candidates: readonly Candidate[] } | { readonly problem: string }) & {
+  /** Absent = it has no credential, or it is not known how long that holds. */
+  readonly credential?: { readonly endsAtMs: number; readonly warnFromMs: number };
+};
 
 /** How long a source gets. */
 export interface InspectOptions {
@@ -15,26 +18,30 @@ export interface InspectOptions {
 /** Starts a source, takes what it says first, and stops it. Changes nothing. */
 export function inspect(source: Source, { mustFollow, after }: InspectOptions): Promise<Inspection> {
   return new Promise((resolve) => {
-    let found: readonly string[] | undefined;
+    let found: readonly Candidate[] | undefined;
+    let credential: Inspection["credential"];
     const end = (inspection: Inspection): void => {
       source.stop();
-      resolve(inspection);
+      resolve(credential === undefined ? inspection : { ...inspection, credential });
     };
     after(() => end({ problem: "it was not read in time" }));
     source.start({
       proposed(candidates) {
-        found = candidates.map(describe);
-        if (!mustFollow) end({ candidates: found });
+        found = candidates;
+        if (!mustFollow) end({ candidates });
       },
       confirmed() {
         if (found !== undefined) end({ candidates: found });
       },
       failed: ({ problem }) => end({ problem }),
-      credentialRead: () => {},
+      credentialRead(validity) {
+        credential = validity;
+      },
     });
   });
 }
 
-function describe({ id, addresses }: Candidate): string {
+/** A candidate as reports show it: `cp1 (192.0.2.11)`. */
+export function describeCandidate({ id, addresses }: Candidate): string {
   return `${quoted(id).slice(1, -1)} (${addresses.map((text) => quoted(text).slice(1, -1)).join(", ")})`;
 }

@@ -1,9 +1,11 @@
 import type { EndpointConfig, ZoneConfig } from "../config/config.js";
+import { WRITTEN } from "../discovery/targets.js";
 import { collectDelegation, findParents, lookUp } from "./collect-delegation.js";
 import { collectMachine } from "./collect-machine.js";
 import { collectNameservers, type NameserverPlace } from "./collect-nameservers.js";
 import { collectResolver, type ResolvedEndpoint } from "./collect-resolver.js";
 import { collectSecondaries, serialIn } from "./collect-secondaries.js";
+import { type SourcedEndpoint, withProposed } from "./collect-sources.js";
 import { collectTargets } from "./collect-targets.js";
 import { type DialOrder, dialOrders } from "./dial-order.js";
 import { examineFiles } from "./examine-files.js";
@@ -25,6 +27,7 @@ import { judgeMachine, judgeResolvConf, type KnownEndpoint } from "./judge-machi
 import { judgeNameservers } from "./judge-nameservers.js";
 import { type ExpectedAnswers, judgeResolver, resolves } from "./judge-resolver.js";
 import { judgeSecondaries } from "./judge-secondaries.js";
+import { isUnconfirmed, judgeSources } from "./judge-sources.js";
 import { judgeTargets } from "./judge-targets.js";
 
 /** What was found. */
@@ -35,8 +38,23 @@ export interface DoctorReport {
   readonly findings: readonly Finding[];
   /** What clients on this machine would do with the answers, by endpoint. */
   readonly clients: readonly { readonly endpoint: string; readonly orders: readonly DialOrder[] }[];
+  /** Where targets come from, by endpoint with sources of targets. */
+  readonly sources: readonly SourceReport[];
   /** How much was looked at. */
   readonly looked: { readonly nameservers: number; readonly resolvers: number; readonly targets: number };
+}
+
+/** Where the targets of one endpoint come from. */
+export interface SourceReport {
+  readonly endpoint: string;
+  readonly sources: readonly {
+    /** `config`, or the name of a source. */
+    readonly source: string;
+    /** Ids of targets. */
+    readonly targets: readonly string[];
+    /** When livezone on this machine heard it last, milliseconds since 1970; absent = not known. */
+    readonly heardAtMs?: number;
+  }[];
 }
 
 /** Looks at the whole chain as a client would: parent, nameservers, resolvers, apiservers, files. */
@@ -51,6 +69,7 @@ export async function examine(input: DoctorInput, seams: DoctorSeams): Promise<D
     healthy: findings.every(({ severity }) => severity !== "error"),
     findings: findings.toSorted((a, b) => order(a) - order(b)),
     clients: zones.flatMap((zone) => zone.clients),
+    sources: zones.flatMap((zone) => zone.sources),
     looked: {
       nameservers: zones.reduce((sum, { nameservers }) => sum + nameservers, 0),
       resolvers: input.resolvers.length,
@@ -62,11 +81,13 @@ export async function examine(input: DoctorInput, seams: DoctorSeams): Promise<D
 interface ExaminedZone {
   readonly findings: readonly Finding[];
   readonly clients: DoctorReport["clients"];
+  readonly sources: DoctorReport["sources"];
   readonly nameservers: number;
   readonly targets: number;
 }
 
-async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSeams): Promise<ExaminedZone> {
+async function examineZone(written: ZoneConfig, input: DoctorInput, seams: DoctorSeams): Promise<ExaminedZone> {
+  const { zone, endpoints: sourced } = withProposed(written, await seams.readSources(written), seams.clock.wallMs());
   const name = zone.zone;
   const own = await ownNameservers(zone, input, seams.ask);
   const resolving = Promise.all(
@@ -93,14 +114,44 @@ async function examineZone(zone: ZoneConfig, input: DoctorInput, seams: DoctorSe
       ...judgeSecondaries(await following, name),
       ...resolvers.flatMap((facts) => judgeResolver(facts, expected)),
       ...judgeMachine(machine, knownEndpoints(expected, resolvers)),
-      ...zone.endpoints.flatMap((endpoint, index) => judgeTargets(endpoint, targets[index] as TargetFacts[], nowMs)),
+      ...zone.endpoints.flatMap((endpoint, index) =>
+        judgeEndpoint(endpoint, sourced, targets[index] as TargetFacts[], nowMs),
+      ),
     ],
     clients: resolvedEndpoints.map(({ fqdn }) => ({
       endpoint: fqdn,
       orders: dialOrders(received(fqdn, machine, resolvers, nameservers), seams.localAddresses),
     })),
+    sources: sourced.map(sourceReport),
     nameservers: places.length,
     targets: targets.flat().length,
+  };
+}
+
+/** Judges an endpoint's targets, and the sources that propose them. */
+function judgeEndpoint(
+  endpoint: EndpointConfig,
+  sourced: readonly SourcedEndpoint[],
+  targets: readonly TargetFacts[],
+  nowMs: number,
+): Finding[] {
+  const own = sourced.find(({ fqdn }) => fqdn === endpoint.fqdn);
+  if (own === undefined) return judgeTargets(endpoint, targets, nowMs);
+  const confirmed = targets.filter((facts) => !isUnconfirmed(own, facts));
+  const ofTargets = judgeTargets(endpoint, confirmed.length === 0 ? targets : confirmed, nowMs);
+  return [...judgeSources(own, targets, nowMs), ...ofTargets];
+}
+
+function sourceReport({ fqdn, sources, origins }: SourcedEndpoint): SourceReport {
+  const heardAt = new Map(sources.map(({ source, server }) => [source, server?.heardAtMs]));
+  const targetsOf = (source: string): string[] =>
+    [...origins].filter(([, origin]) => origin.origins.includes(source)).map(([id]) => id);
+  return {
+    endpoint: fqdn,
+    sources: [WRITTEN, ...heardAt.keys()].map((source) => {
+      const heardAtMs = heardAt.get(source);
+      return { source, targets: targetsOf(source), ...(heardAtMs === undefined ? {} : { heardAtMs }) };
+    }),
   };
 }
 

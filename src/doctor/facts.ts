@@ -1,4 +1,5 @@
 import type { Reply } from "../client/reply.js";
+import type { Inspection } from "../discovery/inspect.js";
 import type { ProbeResult } from "../health/health.js";
 import type { SocketAddress } from "../lib/listening.js";
 
@@ -55,6 +56,21 @@ export interface SecondaryFacts {
   readonly secondaries: readonly { readonly server: SocketAddress; readonly soa: Heard }[];
   /** The latest serial that any server gave; absent = none gave one. */
   readonly serial?: number;
+}
+
+/** A source of an endpoint's targets. */
+export interface SourceFacts {
+  /** Its name, such as `kubernetes:nodes`. */
+  readonly source: string;
+  /** What it says now, asked from here. */
+  readonly now: Inspection;
+  /** What the server that runs on this machine knows of it; absent = none could be asked. */
+  readonly server?: {
+    readonly state: "starting" | "ok" | "empty" | "failing";
+    /** Milliseconds since 1970; absent = not since the start. */
+    readonly heardAtMs?: number;
+    readonly problem?: string;
+  };
 }
 
 /** A resolver as clients of this machine, or of another, use it. */

@@ -23,6 +23,13 @@ export const FINDINGS = {
   "secondary-unreachable": "a server under transfer.to does not answer",
   "secondary-lame": "a server under transfer.to does not have the zone",
   "secondary-behind": "a server under transfer.to has an older serial, and does not follow",
+  // Sources of targets.
+  "source-unreadable": "a source of targets cannot be read",
+  "source-stale": "livezone on this machine does not hear a source that can be read from here",
+  "source-empty": "a source of targets proposes nothing",
+  "source-unusable": "something that a source proposes cannot be a target",
+  "source-unconfirmed": "a source proposes a target that no probe confirms",
+  "source-credential-ends": "the credential of a source ends soon, or has ended",
   // The resolvers.
   "resolver-unreachable": "a resolver does not answer",
   "resolver-fails": "a resolver cannot resolve the name",

@@ -5,7 +5,7 @@ import type { SocketAddress } from "../lib/listening.js";
 import type { LookUpAsMachine } from "./collect-machine.js";
 import type { ResolverPlace } from "./collect-resolver.js";
 import type { LocalAddress } from "./dial-order.js";
-import type { Asker, ResolvConfFacts } from "./facts.js";
+import type { Asker, ResolvConfFacts, SourceFacts } from "./facts.js";
 
 /** What is looked at. */
 export interface DoctorInput {
@@ -40,6 +40,8 @@ export interface DoctorSeams {
   readonly probe: RunProbe;
   readonly lookUpAsMachine: LookUpAsMachine;
   readonly localAddresses: readonly LocalAddress[];
+  /** Reads every source of targets of a zone once, by fqdn of the endpoint. Changes nothing. */
+  readSources(zone: ZoneConfig): Promise<ReadonlyMap<string, readonly SourceFacts[]>>;
   /** A DNS label that nobody has asked for. */
   randomLabel(): string;
 }

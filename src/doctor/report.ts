@@ -21,6 +21,18 @@ export const doctorReportSchema = z.strictObject({
       orders: z.array(z.strictObject({ client: z.string(), addresses: z.array(z.string()), how: z.string() })),
     }),
   ),
+  sources: z.array(
+    z.strictObject({
+      endpoint: z.string(),
+      sources: z.array(
+        z.strictObject({
+          source: z.string().describe("config, or the name of a source of targets."),
+          targets: z.array(z.string()),
+          heardAtMs: z.number().optional().describe("When livezone on this machine heard it last."),
+        }),
+      ),
+    }),
+  ),
   looked: z.strictObject({ nameservers: z.int(), resolvers: z.int(), targets: z.int() }),
 });
 
@@ -51,7 +63,23 @@ export function renderReport(report: DoctorReport, style: ReportStyle): string {
     );
     return [`clients on this machine, ${endpoint}`, ...lines, ""];
   });
-  return `${[...findings, ...clients, summary(report, style)].join("\n")}\n`;
+  const sources = report.sources.flatMap((one) => [...sourceLines(one, style), ""]);
+  return `${[...findings, ...sources, ...clients, summary(report, style)].join("\n")}\n`;
+}
+
+/** Targets that one line names. */
+const MAX_NAMED = 10;
+
+/** Where the targets of an endpoint come from, a line for each source. */
+function sourceLines({ endpoint, sources }: DoctorReport["sources"][number], style: ReportStyle): string[] {
+  const lines = sources.flatMap(({ source, targets, heardAtMs }) => {
+    const more = targets.length > MAX_NAMED ? ` and ${targets.length - MAX_NAMED} more` : "";
+    const named = targets.length === 0 ? "none" : `${targets.slice(0, MAX_NAMED).join(", ")}${more}`;
+    const heard =
+      heardAtMs === undefined ? "" : ` (livezone here heard it last at ${new Date(heardAtMs).toISOString()})`;
+    return paragraph(`from ${source}: ${named}${heard}`, style);
+  });
+  return [`targets of ${endpoint}`, ...lines];
 }
 
 function summary({ healthy, findings, looked }: DoctorReport, style: ReportStyle): string {

@@ -34,6 +34,15 @@ const report = {
     },
   ],
   clients: [{ endpoint: "api.k8s.example.com", orders: [{ client: "Go", addresses: ["192.0.2.1"], how: "h" }] }],
+  sources: [
+    {
+      endpoint: "api.k8s.example.com",
+      sources: [
+        { source: "config", targets: ["cp1"] },
+        { source: "kubernetes:nodes", targets: [], heardAtMs: 0 },
+      ],
+    },
+  ],
   looked: { nameservers: 2, resolvers: 1, targets: 3 },
 } as const;
 
@@ -43,6 +52,9 @@ test("a report is broken between words, and coloured only if wanted", () => {
   expect(text).toMatch(/^error glue-missing: ns2\.k8s\.example\.com\n/);
   expect(text).toContain("Remedy: r");
   expect(text).toContain("Go dials 192.0.2.1 (h)");
+  expect(renderReport(report, { colour: false })).toContain(
+    "from kubernetes:nodes: none (livezone here heard it last at 1970-01-01T00:00:00.000Z)",
+  );
   expect(text).toMatch(/broken: looked at 2 nameserver addresses, 1 resolver, 3 target addresses; 1 error\n$/);
   expect(text).not.toContain("\u001b");
   expect(renderReport(report, { colour: true })).toContain("\u001b[31merror\u001b[0m glue-missing");

@@ -36,6 +36,10 @@ const schema = z.strictObject({
   parent: z.enum(["given", "sought", "absent"]).default("given"),
   manifests: z.array(z.string()).default([]),
   kubeconfigs: z.array(z.string()).default([]),
+  /** Files that sources of targets read; in zones/ they are called `<zone>.<name>`. */
+  sources: z.array(z.string()).default([]),
+  /** What the server on this machine says of every source, where one runs that says anything. */
+  server: z.strictObject({ state: z.enum(["ok", "failing"]), problem: z.string().optional() }).optional(),
   /** What `getaddrinfo` says of a name, where that is not what the resolver says. */
   getaddrinfo: z.record(z.string(), z.array(z.string())).default({}),
   /** All findings, in any order; texts are regular expressions. */

@@ -2,11 +2,13 @@ import { randomInt } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { patientAsker } from "../../src/cli/doctor.js";
+import { inspectSources } from "../../src/cli/inspect-sources.js";
 import { ask } from "../../src/client/ask.js";
 import type { ZoneConfig } from "../../src/config/config.js";
 import { lookUp } from "../../src/doctor/collect-delegation.js";
 import { hostsLines, type LookUpAsMachine, readResolvConf } from "../../src/doctor/collect-machine.js";
 import { type DoctorReport, examine } from "../../src/doctor/doctor.js";
+import type { SourceFacts } from "../../src/doctor/facts.js";
 import type { DoctorSeams } from "../../src/doctor/input.js";
 import { createProbeFiles } from "../../src/health/probes/files.js";
 import { createRunProbe } from "../../src/health/probes/probe.js";
@@ -78,7 +80,12 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
   });
   const filled = (scenario: Scenario, path: string) => fill(scenario.file(path) ?? "", valuesOf(scenario));
 
-  const zoneFiles = Object.fromEntries(scenarios.map((one) => [`zones/${one.name}.yaml`, filled(one, "zone.yaml")]));
+  const zoneFiles = Object.fromEntries(
+    scenarios.flatMap((one) => [[`zones/${one.name}.yaml`, filled(one, "zone.yaml")], ...sourceFiles(one)]),
+  );
+  function sourceFiles(scenario: Scenario): [string, string][] {
+    return scenario.sources.map((file) => [`zones/${scenario.zone}.${file}`, filled(scenario, file)]);
+  }
   const startInstance = (address: string) => {
     const listen = [port, ...bindPorts.values()].map((each) => `"${address}:${each}"`).join(", ");
     const main = `listen: [${listen}]\nadmin: { socket: admin.sock }\nzones: [zones/*.yaml]\n`;
@@ -190,6 +197,7 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
     writeFileSync(join(own, "ca.crt"), apiservers.caPem);
     writeFileSync(join(own, "livezone.yaml"), "zones: [zones/*.yaml]\n");
     writeFileSync(join(own, "zones", "zone.yaml"), filled(scenario, "zone.yaml"));
+    for (const [file, text] of sourceFiles(scenario)) writeFileSync(join(own, file), text);
     for (const file of [...scenario.manifests, ...scenario.kubeconfigs, "hosts", "resolv.conf"]) {
       if (scenario.file(file) !== undefined) writeFileSync(join(own, file), filled(scenario, file));
     }
@@ -224,13 +232,25 @@ export async function startWorld(scenarios: readonly Scenario[], cleanup: Cleanu
           manifests: scenario.manifests.map((file) => join(own, file)),
           kubeconfigs: scenario.kubeconfigs.map((file) => join(own, file)),
         },
-        { ...seams(), lookUpAsMachine: lookUpAs(scenario) },
+        { ...seams(), lookUpAsMachine: lookUpAs(scenario), readSources: (zone) => readAs(scenario, zone) },
       );
     },
   };
 }
 
-function seams(): Omit<DoctorSeams, "lookUpAsMachine"> {
+/** What sources say, and what the scenario's server says of them. */
+async function readAs({ server }: Scenario, zone: ZoneConfig): Promise<ReadonlyMap<string, readonly SourceFacts[]>> {
+  const heardAtMs = Date.now() - 7_200_000;
+  const facts = new Map<string, SourceFacts[]>();
+  for (const { fqdn, inspected, inspection } of await inspectSources({ zones: [zone] })) {
+    const { problem, ...state } = server ?? {};
+    const ofServer = server && { server: { ...state, state: server.state, heardAtMs, ...(problem && { problem }) } };
+    facts.set(fqdn, [...(facts.get(fqdn) ?? []), { source: inspected.source, now: inspection, ...ofServer }]);
+  }
+  return facts;
+}
+
+function seams(): Omit<DoctorSeams, "lookUpAsMachine" | "readSources"> {
   return {
     ask: patientAsker(),
     clock: systemClock,
