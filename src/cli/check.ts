@@ -10,7 +10,7 @@ import { nameWithoutDot } from "../wire/name.js";
 import { LiveZone } from "../zone/live-zone.js";
 import { CONFIG_OPTION, findConfigFile } from "./config-file.js";
 import { type CommandContext, EXIT } from "./exit.js";
-import { type InspectedSource, inspectSources } from "./inspect-sources.js";
+import { type InspectedSource, inspectSources, warnOfProposals } from "./inspect-sources.js";
 import { warnOfMissingAddresses } from "./missing-addresses.js";
 import { endQuietlyWithoutReader, writeJson } from "./output.js";
 import { printProblems } from "./problems.js";
@@ -108,7 +108,7 @@ async function check(file: string): Promise<CheckReport> {
     ...config.zones.flatMap(({ endpoints }) => endpoints.flatMap(longDelay)),
   ];
   const sources = await inspectSources(config);
-  problems.push(...sources.flatMap(({ warning }) => warning ?? []));
+  problems.push(...sources.flatMap(({ warnings: of }) => of), ...warnOfProposals(config, sources));
   return {
     file,
     good: true,

@@ -5,7 +5,7 @@ import { builtIn } from "./option.js";
 import type { Path } from "./positions.js";
 import { singleProbes } from "./probe-list.js";
 import { formatPath } from "./quote.js";
-import { discoverOptions, forgetAfter, maxTargets, sourceTypesOf } from "./schema-discovery.js";
+import { discoverOptions, forgetAfter, MAX_TARGETS, maxTargets, sourceTypesOf } from "./schema-discovery.js";
 import type { EndpointInput } from "./schema-zone.js";
 import { problemAt, problemAtKey } from "./source.js";
 import type { ZoneContext } from "./zone-context.js";
@@ -38,6 +38,7 @@ export function buildDiscover(
       severity: "warning",
     });
   }
+  warnOfFullEndpoint(context, endpoint, input);
   const taken = new Set<string>();
   const sources = input.discover.flatMap((source, index): DiscoverSourceConfig[] => {
     const built = buildSource(context, [...at, index], fqdn, source);
@@ -52,6 +53,20 @@ export function buildDiscover(
     forgetAfterMs: input.forgetAfter ?? builtIn(forgetAfter),
     maxTargets: input.maxTargets ?? builtIn(maxTargets),
   };
+}
+
+/** Warns where what is written leaves no room for anything that is discovered. */
+function warnOfFullEndpoint(context: ZoneContext, endpoint: Path, input: EndpointInput): void {
+  const most = input.maxTargets ?? builtIn(maxTargets);
+  const written = Object.keys(input.targets ?? {}).length;
+  if (written < most) return;
+  const at = input.maxTargets === undefined ? [...endpoint, "discover"] : [...endpoint, "maxTargets"];
+  report(context, at, {
+    message: `${formatPath([...endpoint, "maxTargets"])} is ${most}, and ${written} targets are written: no discovered target has room.`,
+    remedy: `Write a greater maxTargets, at most ${MAX_TARGETS}, or remove targets.`,
+    code: "CONFIG_DISCOVER_NO_ROOM",
+    severity: "warning",
+  });
 }
 
 /** Reports options that mean nothing in an endpoint without `discover`. */

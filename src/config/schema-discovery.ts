@@ -82,7 +82,10 @@ export const forgetAfter = duration(
   { about: "How long a discovered target is kept once its source has dropped it and it is down.", default: "1h" },
 );
 
+/** Greatest `maxTargets`: what one core probes and answers without delay. */
+export const MAX_TARGETS = 1_000;
+
 export const maxTargets = wholeNumber(
-  { min: 1, max: 1_000 },
+  { min: 1, max: MAX_TARGETS },
   { about: "Most targets of an endpoint with discover, those of the file included.", default: 64 },
 );

@@ -37,6 +37,7 @@ export function validate<S extends z.ZodType>(
   }
   for (let round = 0; ; round++) {
     const result = schema.safeParse(data);
+    if (round === 0) refuseHiddenKeys(source, result.success ? [] : flatten(result.error.issues), report);
     if (result.success) {
       return {
         value: result.data,
@@ -57,6 +58,34 @@ export function validate<S extends z.ZodType>(
 }
 
 type Issue = z.core.$ZodIssue;
+
+/** The key that zod passes over in mappings of names, so that what stands below it would be lost in silence. */
+const HIDDEN_KEY = "__proto__";
+
+function refuseHiddenKeys(source: Source, issues: readonly Issue[], report: Report): void {
+  const told = issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" && issue.keys.includes(HIDDEN_KEY) ? [formatPath(pathOf(issue))] : [],
+  );
+  for (const parent of parentsOfHidden(source.data, [])) {
+    const name = formatPath(parent);
+    if (told.includes(name)) continue;
+    report(
+      problemAtKey(source, [...parent, HIDDEN_KEY], {
+        message: `"${HIDDEN_KEY}" in ${name} cannot be a name.`,
+        remedy: "Choose another one.",
+        code: "CONFIG_UNKNOWN_KEY",
+      }),
+    );
+  }
+}
+
+function parentsOfHidden(value: unknown, path: Path): Path[] {
+  if (typeof value !== "object" || value === null) return [];
+  const below = Object.entries(value).flatMap(([key, one]) =>
+    parentsOfHidden(one, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+  return Object.hasOwn(value, HIDDEN_KEY) ? [path, ...below] : below;
+}
 
 /** Issues of unions replaced by those of the alternative that the value was meant to be. */
 function flatten(issues: readonly Issue[]): Issue[] {

@@ -1,26 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { EndpointView } from "../../src/admin/schemas.js";
-import { readSources, sourceFacts } from "../../src/cli/read-sources.js";
+import { readSources } from "../../src/cli/read-sources.js";
 import { prepare } from "../../src/server/load-zones.js";
 import { temporaryFolder } from "../support/temp.js";
-
-test("what a source says stands beside what the server says of it", () => {
-  const inspection = { problem: "gone" };
-  const inspected = [{ fqdn: "api.a", inspected: { source: "file:t" }, inspection }];
-  const view = (problem?: string) => {
-    const source = { source: "file:t", state: "failing", candidates: 1, ...(problem && { problem }) } as const;
-    return {
-      endpoint: "api.a",
-      discovery: { sources: [source], unconfirmed: [], ignored: 0 },
-    } as unknown as EndpointView;
-  };
-  expect(sourceFacts(inspected, [])).toEqual(new Map([["api.a", [{ source: "file:t", now: inspection }]]]));
-  expect(sourceFacts(inspected, [view("denied")]).get("api.a")).toEqual([
-    { source: "file:t", now: inspection, server: { state: "failing", problem: "denied" } },
-  ]);
-});
 
 test("without a server, sources are read all the same; without sources, nobody is asked", async () => {
   const folder = temporaryFolder();

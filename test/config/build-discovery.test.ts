@@ -36,6 +36,15 @@ describe("discover", () => {
     expect(warnings.map(({ code }) => code)).toContain("CONFIG_DISCOVER_UNVERIFIED");
   });
 
+  test("warns where what is written leaves no room for more", () => {
+    const text = (most: number) =>
+      `${ZONE}  b: { targets: { a: 192.0.2.1, b: 192.0.2.2 }, discover: [{ type: file, path: a.json }], maxTargets: ${most} }\n`;
+    const told = (most: number) =>
+      discoverOf(text(most)).warnings.filter(({ code }) => code === "CONFIG_DISCOVER_NO_ROOM");
+    expect(told(3)).toEqual([]);
+    expect(told(2)).toMatchObject([{ message: expect.stringContaining("maxTargets is 2, and 2 targets are written") }]);
+  });
+
   test("refuses what is no server", () => {
     for (const server of ["masters", "10.0.0.53:0", 53]) {
       expect(discoverOptions.server.safeParse(server).success).toBe(false);

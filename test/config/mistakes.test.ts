@@ -599,6 +599,20 @@ const MISTAKES: readonly Mistake[] = [
   },
   // Endpoints and targets.
   {
+    name: "a target that is called like a key of an object's prototype",
+    files: api("targets: { ¦__proto__: 192.0.2.11, cp1: 192.0.2.12 }"),
+    code: "CONFIG_UNKNOWN_KEY",
+    says: '"__proto__" in endpoints.api.targets cannot be a name',
+    remedy: "another",
+  },
+  {
+    name: "an endpoint of that name",
+    files: zone(`${ZONE}  ¦__proto__: { targets: { cp1: 192.0.2.11 } }\n`),
+    code: "CONFIG_UNKNOWN_KEY",
+    says: '"__proto__" in endpoints cannot be a name',
+    remedy: "another",
+  },
+  {
     name: "a DNS source without a name",
     files: api("discover: [¦{ type: dns, server: 10.0.0.53 }]"),
     code: "CONFIG_DISCOVER_MISSING",
