@@ -87,6 +87,7 @@ export async function links({ count, failure, from, to, misses }) {
   const cuts = count === 1 ? Array.from({ length: to - from }, () => []) : cutsOf(count, 3);
   const gone = [];
   const spreads = [];
+  const never = [];
   let empty = 0;
   let without = 0;
   let played = 0;
@@ -112,10 +113,14 @@ export async function links({ count, failure, from, to, misses }) {
           `cut ${JSON.stringify(cut)}: ns${index + 1} answered no target that is up for ${Math.round(lacking)} ms`,
         );
       }
-      const isCut = cut.some(([source, destination]) => source === address && destination === victim);
+      const reaches = (target) => !cut.some(([source, destination]) => source === address && destination === target);
+      // Who cannot look does not find out, and who reaches nothing else answers all.
+      const mustLeave = reaches(victim) && alive.some(reaches);
       const last = answers.findLast(({ addresses }) => addresses.includes(victim));
       const after = answers[answers.indexOf(last) + 1];
-      return isCut || !had[index] ? [] : [(after?.atMs ?? Number.POSITIVE_INFINITY) - fromMs];
+      const tookMs = (last === undefined ? fromMs : (after?.atMs ?? Number.POSITIVE_INFINITY)) - fromMs;
+      if (mustLeave && tookMs === Number.POSITIVE_INFINITY) never.push(`ns${index + 1} at ${JSON.stringify(cut)}`);
+      return mustLeave && had[index] ? [tookMs] : [];
     });
     gone.push(...left);
     if (left.length > 1) spreads.push(Math.max(...left) - Math.min(...left));
@@ -129,7 +134,8 @@ export async function links({ count, failure, from, to, misses }) {
   console.log(
     `${count} servers, ${failure}, ${played} sets of links cut (${from} to ${to} of ${cuts.length}): ${n} withdrawals after ${median} ms (median), ${p99} ms (p99), ${worst} ms (worst); between the first and the last server ${spreadOf(spreads).median} ms (median); empty answers: ${empty}; without a target that is up: ${without}`,
   );
-  if (empty + without > 0) misses.push(`links, ${count} servers, ${failure}`);
+  for (const one of never) console.log(`never withdrawn: ${one}`);
+  if (empty + without + never.length > 0) misses.push(`links, ${count} servers, ${failure}`);
 }
 
 /** Asks a resolver every 50 ms. @returns counts, until `stop` */
@@ -197,7 +203,9 @@ export async function isolation({ misses }) {
       console.log(
         `${targetCount} targets, ${mode}, ${label}: answers of who is cut off that changed in 16 s: ${changed.length}; it says isolated: ${isIsolated}; lookups through Unbound: ${lookups}, failed: ${failed}`,
       );
-      if (changed.length > 0 || failed > 0) misses.push(`isolation, ${targetCount} targets, ${mode}, ${label}`);
+      const isTold = isIsolated || servers.length > 1;
+      if (changed.length > 0 || failed > 0 || !isTold)
+        misses.push(`isolation, ${targetCount} targets, ${mode}, ${label}`);
       mendLinks();
       await sleep(12_000);
       await allAnswer(watch, targetCount);

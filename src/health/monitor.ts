@@ -277,7 +277,8 @@ class Monitor implements HealthMonitor {
     const fqdns = new Set<string>();
     const suppressed: string[] = [];
     // With one address there is nothing to compare with.
-    const connected = this.#scheduler.jobs.size > 1 ? { connectedMs: this.#filter.connectedMs } : {};
+    const connectedMs = this.#scheduler.jobs.size > 1 ? this.#filter.connectedMs : undefined;
+    const connected = connectedMs === undefined ? {} : { connectedMs };
     const { class: resultClass, phase } = result;
     const seen = { class: resultClass, ...(phase === undefined ? {} : { phase }), startedMs, endedMs, ...connected };
     for (const address of job.addresses) {

@@ -105,9 +105,12 @@ export class ResultFilter {
     return this.#isolation.isolated;
   }
 
-  /** See {@link IsolationState.connectedMs}. */
-  get connectedMs(): number {
-    return this.#isolation.connectedMs;
+  /**
+   * See {@link IsolationState.connectedMs}. Undefined while others know whether this server is cut off: then no failure of an
+   * address is presumed to be our own.
+   */
+  get connectedMs(): number | undefined {
+    return this.#knowsBetter() ? undefined : this.#isolation.connectedMs;
   }
 
   #observe(seen: NetworkObservation): void {

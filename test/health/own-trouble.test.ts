@@ -26,6 +26,17 @@ describe("a prober that is cut off", () => {
     expect(isolations).toEqual([true]);
   });
 
+  test("finds all down where siblings know better than it whether it is cut off", async () => {
+    const harness = monitorHarness({ knowsBetter: () => true });
+    harness.monitor.configure(endpoints(TWO));
+    harness.monitor.start();
+    await harness.advance(10_000);
+    harness.behave(HANG, ...EVERY);
+    await harness.advance(2 * 2200 + 3 * 2000);
+    expect(harness.picture()).toBe("cp1:down cp2:down x1:down x2:down");
+    expect(harness.isolations).toEqual([]);
+  });
+
   test("says so within two intervals and a timeout", async () => {
     const { behave, advance, monitor } = await started();
     behave(HANG, ...EVERY);

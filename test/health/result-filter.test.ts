@@ -136,6 +136,7 @@ describe("a network that is gone", () => {
     await cutOff(set);
     expect(set.isolations).toEqual([]);
     expect(set.ends("a", "unreachable")).toBeUndefined();
+    expect(set.filter.connectedMs).toBeUndefined();
   });
 
   test("is noticed by connections that hang, before they time out", async () => {
