@@ -1,5 +1,5 @@
 /** What the benchmarks of transfers share: livezone with its zones, Knot as a secondary, and how both are asked. */
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ask } from "../dist/client/ask.js";
@@ -27,6 +27,18 @@ process.on("exit", (code) => {
   else console.log(`what each process wrote: ${LOGS}`);
 });
 
+/** A copy of the program: a build meanwhile must not change what is started again. */
+const PROGRAM = copyOfProgram();
+
+function copyOfProgram() {
+  const root = path.resolve(import.meta.dirname, "..");
+  const copy = path.join(HOME, "program");
+  for (const name of ["dist", "package.json"])
+    cpSync(path.join(root, name), path.join(copy, name), { recursive: true });
+  for (const name of ["build", "node_modules"]) symlinkSync(path.join(root, name), path.join(copy, name));
+  return path.join(copy, "dist/main.js");
+}
+
 export function write(folder, files) {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -53,9 +65,8 @@ export async function serialAt(port, zone = ZONE) {
 
 /** Starts livezone in a folder. @param core absent = any @param preload a module that Node loads first @param name of its log */
 export async function startLivezone(folder, { core, preload, name = "livezone" } = {}) {
-  const main = path.resolve(import.meta.dirname, "../dist/main.js");
   const first = preload === undefined ? [] : ["--import", preload];
-  const command = [process.execPath, ...first, main, "serve", "--config", "livezone.yaml"];
+  const command = [process.execPath, ...first, PROGRAM, "serve", "--config", "livezone.yaml"];
   const [program, ...args] = core === undefined ? command : ["taskset", "-c", String(core), ...command];
   const child = keepOutput(startChild(program, args, folder), name);
   await until(`ready: ${name}`, () => child.output.includes('"msg":"ready"'));

@@ -112,7 +112,7 @@ function knot(setup: SecondarySetup): string {
 function nsd({ zones, primaries, key }: SecondarySetup): string {
   const signed = key?.name ?? "NOKEY";
   return lines(
-    "# Into nsd.conf. NSD 4.6 asks for a whole zone now and then, where changes come faster than it reloads.",
+    "# Into nsd.conf.",
     key === undefined
       ? []
       : ["key:", `  name: "${key.name}"`, `  algorithm: ${key.algorithm}`, `  secret: "${key.secret}"`],

@@ -7,13 +7,28 @@ const CHECK_EVERY_MS = 30_000;
 /**
  * Longest time for which a secondary may load what it has transferred, milliseconds: it is not notified meanwhile.
  *
- * Most have loaded it within milliseconds. NSD loads at most once a second (`xfrd-reload-timeout`), and discards what it takes
- * while it does.
+ * Most have loaded it within milliseconds. NSD 4.6 loads at most once a second (`xfrd-reload-timeout`), and where it has taken a second
+ * change meanwhile, it discards both and asks for the whole zone.
  */
 const LOADING_AT_MOST_MS = 1_500;
 
 /** Milliseconds after a transfer at which a secondary is asked whether it answers what it has transferred. */
-const LOADED_CHECKS_AFTER_MS = [30, 100, 200, 350, 500, 650, 800, 950, 1_100, 1_300, LOADING_AT_MOST_MS] as const;
+const LOADED_CHECKS_AFTER_MS = [
+  ...[30, 60, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, 900, 950],
+  ...[1_000, 1_050, 1_100, 1_150, 1_200, 1_300, 1_400, LOADING_AT_MOST_MS],
+] as const;
+
+/** A secondary that takes this long to load has waited for its next turn, milliseconds. */
+const SLOW_LOAD_MS = 700;
+
+/** So many of such loads one behind the other: it loads at intervals. One alone may be a machine that was busy. */
+const SLOW_LOADS = 2;
+
+/** Such a secondary is notified this long after it has loaded, milliseconds: then it loads at once what it takes, and waits for no turn. */
+const LOAD_INTERVAL_MS = 1_000;
+
+/** For how long it is taken to load at intervals, milliseconds: with such a distance nothing tells that it does not. */
+const SLOW_FOR_MS = 600_000;
 
 /** What is to be sent to a secondary now. */
 export interface DueMessages {
@@ -44,6 +59,12 @@ export class NotifySchedule {
   private beganMs = 0;
   /** When the transfer ended that the secondary is not known to answer; infinitely long ago if there is none. */
   private transferredMs = Number.NEGATIVE_INFINITY;
+  /** Of one that loads at intervals: when it will load at once what it takes. */
+  private turnMs = Number.NEGATIVE_INFINITY;
+  /** One behind the other. */
+  private slowLoads = 0;
+  /** Until when it is taken to load at intervals. */
+  private slowUntilMs = Number.NEGATIVE_INFINITY;
   private isCurrent = false;
 
   /** @param minIntervalMs between two NOTIFYs, at least */
@@ -84,7 +105,7 @@ export class NotifySchedule {
 
   /** A check has ended. */
   checked(nowMs: number, outcome: CheckOutcome): void {
-    if (outcome === "current" || outcome === "behind") this.transferredMs = Number.NEGATIVE_INFINITY;
+    if (outcome === "current" || outcome === "behind") this.loaded(nowMs);
     if (outcome === "current") {
       this.isCurrent = true;
       this.checkAtMs = nowMs + CHECK_EVERY_MS;
@@ -95,7 +116,16 @@ export class NotifySchedule {
   }
 
   private get notifyDueMs(): number {
-    return Math.max(this.notifyAtMs, this.transferredMs + LOADING_AT_MOST_MS);
+    return Math.max(this.notifyAtMs, this.transferredMs + LOADING_AT_MOST_MS, this.turnMs);
+  }
+
+  /** It answers what it has transferred last. */
+  private loaded(nowMs: number): void {
+    if (this.transferredMs === Number.NEGATIVE_INFINITY) return;
+    this.slowLoads = nowMs - this.transferredMs >= SLOW_LOAD_MS ? this.slowLoads + 1 : 0;
+    if (this.slowLoads >= SLOW_LOADS) this.slowUntilMs = nowMs + SLOW_FOR_MS;
+    this.turnMs = nowMs < this.slowUntilMs ? nowMs + LOAD_INTERVAL_MS : nowMs;
+    this.transferredMs = Number.NEGATIVE_INFINITY;
   }
 
   private begin(nowMs: number): void {

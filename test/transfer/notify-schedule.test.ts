@@ -88,25 +88,72 @@ describe("messages to a secondary", () => {
       outcome: () => "current",
       sent: ["N0", "C40"],
     },
-    {
-      name: "one that loads what it has transferred is notified when it has",
-      changes: [0, 250],
-      transfers: [10],
-      until: 500,
-      outcome: (nowMs) => (nowMs < 360 ? "loading" : nowMs < 450 ? "behind" : "current"),
-      sent: ["N0", "C40", "C110", "C210", "C300", "C360", "N370"],
-    },
-    {
-      name: "but it is not waited for without end",
-      changes: [0, 250],
-      transfers: [10],
-      until: 1_720,
-      outcome: (nowMs) => (nowMs < 1_600 ? "loading" : "current"),
-      sent: "N0 C40 C110 C210 C300 C360 C510 C550 C660 C810 C960 C1110 C1250 C1310 N1510 C1510 N1710".split(" "),
-    },
   ];
   test.each(CASES)("$name", ({ changes, transfers, until, outcome, sent }) => {
     expect(run(changes, until, outcome, transfers)).toEqual(sent);
+  });
+});
+
+describe("NOTIFYs to a secondary that loads what it has transferred", () => {
+  const CASES = [
+    { name: "wait until it has", loadedMs: 400, sent: ["N0", "N420"] },
+    { name: "do not wait without end", loadedMs: 1_600, sent: ["N0", "N1510", "N1710"] },
+  ];
+  test.each(CASES)("$name", ({ loadedMs, sent }) => {
+    const outcome = (nowMs: number): CheckOutcome =>
+      nowMs < loadedMs ? "loading" : nowMs < 500 ? "behind" : "current";
+    const all = run([0, 250], 1_720, outcome, [10]);
+    expect(all.filter((one) => one.startsWith("N"))).toEqual(sent);
+  });
+
+  /** Loads what it takes at once, but a second after the last time at the earliest, as NSD does. Moments of the newest change that it has. */
+  class LoadsAtIntervals {
+    takenMs = 0;
+    answeredMs = 0;
+    takenWhileLoading = 0;
+    private loadsAtMs = Number.POSITIVE_INFINITY;
+    private lastLoadMs = -1_000;
+
+    take(nowMs: number): void {
+      if (this.loadsAtMs < Number.POSITIVE_INFINITY) this.takenWhileLoading += 1;
+      this.takenMs = nowMs;
+      this.loadsAtMs = Math.max(nowMs + 20, this.lastLoadMs + 1_000);
+    }
+
+    load(nowMs: number): void {
+      if (nowMs < this.loadsAtMs) return;
+      this.answeredMs = this.takenMs;
+      this.loadsAtMs = Number.POSITIVE_INFINITY;
+      this.lastLoadMs = nowMs;
+    }
+  }
+
+  /** A change every 50 ms. @returns how far the server is behind, every 10 ms */
+  function changedWithoutPause(server: LoadsAtIntervals, untilMs: number): number[] {
+    const schedule = new NotifySchedule(200);
+    const lagsMs: number[] = [];
+    let checkedMs = Number.POSITIVE_INFINITY;
+    for (let nowMs = 0; nowMs <= untilMs; nowMs += 10) {
+      server.load(nowMs);
+      if (nowMs === checkedMs) schedule.checked(nowMs, server.answeredMs < server.takenMs ? "loading" : "behind");
+      if (nowMs % 50 === 0) schedule.changed(nowMs);
+      lagsMs.push(nowMs - server.answeredMs);
+      const { notify, check } = schedule.take(nowMs);
+      if (check) checkedMs = nowMs + 10;
+      if (!notify) continue;
+      server.take(nowMs);
+      schedule.transferred(nowMs);
+    }
+    return lagsMs;
+  }
+
+  test("reach one that loads at intervals when its next turn has come, so that it takes nothing while it loads", () => {
+    const server = new LoadsAtIntervals();
+    const lagsMs = changedWithoutPause(server, 60_000);
+    expect(server.takenWhileLoading).toBe(0);
+    // Before that is known of it, a change waits for two turns; then for one.
+    expect(Math.max(...lagsMs)).toBeLessThan(2_200);
+    expect(Math.max(...lagsMs.slice(600))).toBeLessThan(1_200);
   });
 });
 
