@@ -4,7 +4,10 @@ import { codeOf } from "../lib/errors.js";
 /** Who is said to have set a drain that Kubernetes asks for. */
 const KUBERNETES = { author: "kubernetes", origin: "kubernetes" } as const;
 
-/** Carries drains that a cluster asks for into the overrides, and takes them back. What an operator has set stands. */
+/**
+ * Carries drains that a cluster asks for into the overrides, and takes them back. What an operator has set stands; what a sibling
+ * has carried there for the cluster is the same drain, and whoever sees first that the cluster asks for it no more takes it back.
+ */
 export class DiscoveredDrains {
   readonly #fqdn: string;
   readonly #overrides: Pick<OverrideStore, "get" | "list" | "set" | "clear">;
@@ -16,7 +19,7 @@ export class DiscoveredDrains {
     this.#fqdn = fqdn;
     this.#overrides = overrides;
     for (const { endpoint, target, origin, reason = "" } of overrides.list()) {
-      if (endpoint === fqdn && origin === "kubernetes") this.#done.set(target, reason);
+      if (endpoint === fqdn && origin === KUBERNETES.origin) this.#done.set(target, reason);
     }
   }
 
@@ -36,7 +39,8 @@ export class DiscoveredDrains {
     const endpoint = this.#fqdn;
     this.#done.set(target, reason);
     const before = this.#overrides.get(endpoint, target);
-    if (before !== undefined && before.origin !== "kubernetes") return;
+    // A sibling's drain for the cluster need not be set once more.
+    if (before !== undefined && before.origin !== KUBERNETES.origin) return;
     try {
       await this.#overrides.set({ endpoint, target, kind: "drained", reason, ...KUBERNETES });
     } catch (error) {
@@ -49,7 +53,8 @@ export class DiscoveredDrains {
   async #clear(target: string): Promise<void> {
     const endpoint = this.#fqdn;
     this.#done.delete(target);
-    if (this.#overrides.get(endpoint, target)?.origin !== "kubernetes") return;
+    const { author, origin } = this.#overrides.get(endpoint, target) ?? {};
+    if (author !== KUBERNETES.author || origin === "operator") return;
     try {
       await this.#overrides.clear({ endpoint, target }, KUBERNETES, ["drained"]);
     } catch {

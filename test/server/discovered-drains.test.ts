@@ -55,6 +55,16 @@ describe("drains that a cluster asks for", () => {
     expect(state.calls).toEqual([]);
   });
 
+  test("that a sibling has set for the cluster are not set once more, and end with what the cluster says here", async () => {
+    const { want, state, entries } = setUp([entry("cp1", { origin: "sibling:ns1", reason: "cordoned" })]);
+    await want({});
+    expect(state.calls).toEqual([]);
+    await want({ cp1: "cordoned" });
+    expect(state.calls).toEqual([]);
+    await want({});
+    expect([state.calls, entries.size]).toEqual([["clear cp1"], 0]);
+  });
+
   test("that an operator has ended are not set again while the reason is the same", async () => {
     const { want, state, entries } = setUp();
     await want({ cp1: "cordoned" });

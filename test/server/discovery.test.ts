@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nodeObject, startApiServer } from "../discovery/api-server.js";
-import { startDiscovery } from "./discovery-harness.js";
+import { FQDN, startDiscovery } from "./discovery-harness.js";
 
 const address = (index: number): string => `127.0.90.${10 + index}`;
 
@@ -79,6 +79,26 @@ describe("targets that a cluster proposes", () => {
     api.set(nodeObject("cp1", address(1)));
     await until(() => answers().length === 2);
     expect(overrides.list()).toEqual([]);
+  });
+
+  test("that an operator has drained are so when they are forgotten and come back", async () => {
+    const { api, join, answers, until, ready, pass, overrides, happened } = await setUp("    forgetAfter: 1m\n");
+    for (const index of [1, 2]) join(index);
+    await until(() => answers().length === 2);
+    await overrides.set({ endpoint: FQDN, target: "cp1", kind: "drained", author: "eve", origin: "operator" });
+    expect(answers()).toEqual([address(2)]);
+    ready.delete(address(1));
+    api.delete("cp1");
+    await pass(120_000, { stepMs: 500 });
+    expect(happened).toContainEqual(expect.objectContaining({ type: "targets-changed", left: ["cp1"] }));
+    // It comes back at another address.
+    api.set(nodeObject("cp1", address(7)));
+    ready.add(address(7));
+    await pass(10_000);
+    expect(answers()).toEqual([address(2)]);
+    await overrides.clear({ endpoint: FQDN, target: "cp1" }, { author: "eve", origin: "operator" });
+    await until(() => answers().length === 2);
+    expect(answers()).toEqual([address(2), address(7)].sort());
   });
 
   test("are 64 at most, and that is told", async () => {
