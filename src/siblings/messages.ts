@@ -3,8 +3,8 @@ import { MAX_STAMP_COUNT, MAX_STAMP_MS } from "../lib/hybrid-clock.js";
 
 /*
  * What siblings say to each other: one JSON object a line over TLS. The server that connects speaks, the other one replies on
- * the same connection; each pair has two connections, one each way. Members that are not known are ignored, and so are
- * messages of an unknown type: a newer version may say more.
+ * the same connection; each pair has two connections, one each way, and a few more beside each for what must arrive soon
+ * (`lanes.ts`). Members that are not known are ignored, and so are messages of an unknown type: a newer version may say more.
  */
 
 /** Version of what is said. A sibling of another version is heard as far as it is understood. */
@@ -60,6 +60,8 @@ const hello = z.object({
   name: label,
   /** Of the process: other after each start. */
   boot: z.string().min(8).max(64),
+  /** A further connection of the same server, from 1: brings only what is said on all of them, and is replied to on each. */
+  lane: z.int().min(1).max(16).exactOptional(),
 });
 
 /** Said every 500 ms. */
@@ -171,7 +173,13 @@ export const spoken = z.discriminatedUnion("t", [
 ]);
 
 /** First reply of a connection. */
-const welcome = z.object({ t: z.literal("welcome"), name: label, boot: z.string().min(8).max(64) });
+const welcome = z.object({
+  t: z.literal("welcome"),
+  name: label,
+  boot: z.string().min(8).max(64),
+  /** How many further connections it takes; absent = none. */
+  lanes: z.int().min(0).max(16).exactOptional(),
+});
 
 const reply = z.object({
   t: z.literal("reply"),

@@ -1,11 +1,14 @@
 import type { Timer } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
 import type { Peer, SiblingSettings, SiblingsOptions } from "./host.js";
+import { LANES } from "./lanes.js";
+import { closeHearings, keysChanged, type Link, newLink, stopSpeaking } from "./link.js";
 import { type Hearer, type HearerOf, type Hearing, Listener } from "./listener.js";
-import { type Ask, type Beat, PROTOCOL, pack, type Reply, type SharedOverride, type Spoken } from "./messages.js";
+import { type Ask, type Beat, pack, type Reply, type SharedOverride, type Spoken } from "./messages.js";
 import { changedAddresses, conditionOf, type Heard, newHeard, noteBeat } from "./peer-state.js";
 import { type PreSharedKey, preSharedKey } from "./pre-shared-key.js";
-import { Speaker } from "./speaker.js";
+import { hearRequest } from "./requests.js";
+import type { Speaker } from "./speaker.js";
 import { notToldYet, told } from "./told.js";
 
 /** Time between two beats, milliseconds. */
@@ -19,16 +22,6 @@ const DIFFERENT_BEATS = 3;
 
 /** Time in which a sibling must say whether a target may be taken out, milliseconds. Where no packet is lost it takes 1. */
 const ASK_WITHIN_MS = 2_500;
-
-interface Link extends Peer {
-  readonly speaker: Speaker;
-  hearing?: Hearing;
-  wasHeard: boolean;
-  isOneself: boolean;
-  differentBeats: number;
-  /** What it was told last of each endpoint on its present connection, as JSON. */
-  readonly told: Map<string, string>;
-}
 
 /** This server among its siblings: a connection to each, and one from each. */
 export class Siblings implements Hearer {
@@ -71,7 +64,7 @@ export class Siblings implements Hearer {
   configure({ peers, secrets }: Pick<SiblingSettings, "peers" | "secrets">): void {
     this.#keys = secrets.map(preSharedKey);
     this.#listener.keysChanged();
-    for (const { speaker } of this.#links.values()) speaker.keysChanged();
+    for (const link of this.#links.values()) keysChanged(link);
     const stay = new Map(peers.map((peer) => [peer.name, peer]));
     for (const link of [...this.#links.values()]) {
       const peer = stay.get(link.name);
@@ -98,7 +91,7 @@ export class Siblings implements Hearer {
     this.#isStopped = true;
     this.#flush?.cancel();
     for (const timer of this.#timers) timer.cancel();
-    for (const link of this.#links.values()) link.speaker.stop();
+    for (const link of this.#links.values()) stopSpeaking(link);
     await this.#listener.stop();
   }
 
@@ -132,7 +125,9 @@ export class Siblings implements Hearer {
    */
   async spread(entries: readonly SharedOverride[], except?: string): Promise<ReadonlySet<string>> {
     const links = [...this.#links.values()].filter(({ name, speaker }) => name !== except && speaker.isOpen);
-    const kept = await Promise.all(links.map(async (link) => ((await this.#give(link, entries)) ? [link.name] : [])));
+    const kept = await Promise.all(
+      links.map(async (link) => ((await this.#give(link, entries, link.lanes)) ? [link.name] : [])),
+    );
     return new Set(kept.flat());
   }
 
@@ -142,7 +137,7 @@ export class Siblings implements Hearer {
     readonly silent: readonly string[];
   }> {
     const links = [...this.#links.values()].filter(({ condition }) => condition === "fresh");
-    const replies = await Promise.all(links.map((link) => link.speaker.ask({ t: "ask", ...ask }, ASK_WITHIN_MS)));
+    const replies = await Promise.all(links.map((link) => link.lanes.ask({ t: "ask", ...ask }, ASK_WITHIN_MS)));
     return {
       refused: replies.flatMap((reply, index) =>
         reply?.refusal === undefined ? [] : [{ peer: links[index]?.name ?? "", ...reply.refusal }],
@@ -164,15 +159,17 @@ export class Siblings implements Hearer {
     return Promise.all(
       [...this.#links.values()].map(async (link) => ({
         peer: link.name,
-        reply: await link.speaker.ask({ t: "safe", ...name }, ASK_WITHIN_MS),
+        reply: await link.lanes.ask({ t: "safe", ...name }, ASK_WITHIN_MS),
       })),
     );
   }
 
   admit(hello: Extract<Spoken, { t: "hello" }>, hearing: Hearing): HearerOf | undefined {
     const link = this.#links.get(hello.name.toLowerCase());
-    hearing.reply({ t: "welcome", name: this.name, boot: this.#options.boot });
+    hearing.reply({ t: "welcome", name: this.name, boot: this.#options.boot, lanes: LANES });
     if (link === undefined || hello.boot === this.#options.boot) return undefined;
+    link.asked.from(hello.boot);
+    if (hello.lane !== undefined) return this.#admitLane(link, hello.lane, hearing);
     link.hearing?.close();
     link.hearing = hearing;
     const heard = newHeard(hello.boot, this.#options.clock.monotonicMs());
@@ -190,49 +187,39 @@ export class Siblings implements Hearer {
     };
   }
 
-  #newLink(peer: SiblingSettings["peers"][number]): Link {
-    const { clock, random } = this.#options;
-    const { name, address, port } = peer;
-    const speaker = new Speaker({
-      clock,
-      random,
-      peer,
-      keys: () => this.#keys,
-      hello: () => ({ t: "hello", version: PROTOCOL, name: this.name, boot: this.#options.boot }),
-      onOpen: (welcome) => this.#opened(link, welcome.boot),
-      onWant: (what) =>
-        what === "endpoints" ? this.#tellEndpoints(link) : void this.#give(link, this.#options.host.overrides()),
-      onClosed: (why) => {
-        link.trouble = why;
+  #admitLane(link: Link, lane: number, hearing: Hearing): HearerOf {
+    const { clock, host } = this.#options;
+    link.hearings.get(lane)?.close();
+    link.hearings.set(lane, hearing);
+    return {
+      hear: (message) => {
+        if (link.hearings.get(lane) === hearing)
+          hearRequest({ clock, host, peer: link, asked: link.asked, hearing }, message);
       },
-    });
-    const link: Link = {
-      name,
-      at: { address, port },
-      speaker,
-      condition: "unheard",
-      sinceMs: clock.wallMs(),
-      wasHeard: false,
-      isOneself: false,
-      differentBeats: 0,
-      told: new Map(),
+      closed: () => {
+        if (link.hearings.get(lane) === hearing) link.hearings.delete(lane);
+      },
     };
-    return link;
+  }
+
+  #newLink(peer: SiblingSettings["peers"][number]): Link {
+    const { clock, random, boot, host } = this.#options;
+    return newLink({ clock, random, boot, own: this.name, keys: () => this.#keys }, peer, (link) => ({
+      onOpen: () => this.#opened(link),
+      onWant: (what) => (what === "endpoints" ? this.#tellEndpoints(link) : void this.#give(link, host.overrides())),
+    }));
   }
 
   #drop(link: Link): void {
-    link.speaker.stop();
+    stopSpeaking(link);
     this.#links.delete(link.name);
-    link.hearing?.close();
+    closeHearings(link);
     this.#options.host.onViews("all");
   }
 
   /** A sibling listens: says everything. */
-  #opened(link: Link, boot: string): void {
+  #opened(link: Link): void {
     const { host } = this.#options;
-    delete link.trouble;
-    link.isOneself = boot === this.#options.boot;
-    if (link.isOneself) link.trouble = "its address leads to this server itself";
     link.speaker.say(this.#ownBeat());
     link.speaker.say({ t: "zones", zones: host.zones() });
     for (const serials of pack(host.serials())) link.speaker.say({ t: "serials", serials });
@@ -263,10 +250,14 @@ export class Siblings implements Hearer {
   }
 
   /** Tells one sibling of overrides. @returns whether it has kept them */
-  async #give(link: Link, entries: readonly SharedOverride[]): Promise<boolean> {
+  async #give(
+    link: Link,
+    entries: readonly SharedOverride[],
+    by: Pick<Speaker, "ask"> = link.speaker,
+  ): Promise<boolean> {
     const wallMs = this.#options.clock.wallMs();
     const replies = await Promise.all(
-      pack(entries).map((part) => link.speaker.ask({ t: "overrides", wallMs, entries: part }, ASK_WITHIN_MS)),
+      pack(entries).map((part) => by.ask({ t: "overrides", wallMs, entries: part }, ASK_WITHIN_MS)),
     );
     if (replies.some((reply) => reply?.refusal !== undefined)) link.keepsNothing = true;
     else if (!replies.includes(undefined)) delete link.keepsNothing;
@@ -307,6 +298,8 @@ export class Siblings implements Hearer {
 
   #hear(link: Link, heard: Heard, message: Spoken): void {
     const { clock, host } = this.#options;
+    if (link.hearing && hearRequest({ clock, host, peer: link, asked: link.asked, hearing: link.hearing }, message))
+      return;
     switch (message.t) {
       case "beat":
         this.#hearBeat(link, heard, message);
@@ -319,29 +312,6 @@ export class Siblings implements Hearer {
         break;
       case "endpoints":
         this.#hearEndpoints(link, heard, message);
-        break;
-      case "overrides":
-        host
-          .take(link.name, message.entries, message.wallMs - clock.wallMs())
-          .then(() => this.#kept(link, message.id))
-          .catch((error: unknown) => this.#kept(link, message.id, error));
-        break;
-      case "ask": {
-        const { t: _, id, ...ask } = message;
-        const refusal = host.judge(link.name, ask);
-        link.hearing?.reply({ t: "reply", id, ...(refusal && { refusal }) });
-        break;
-      }
-      case "release":
-        host.release(link.name, message);
-        break;
-      case "safe":
-        link.hearing?.reply({ t: "reply", id: message.id, ...host.safe(message) });
-        break;
-      case "nudge":
-        link.hearing?.reply({ t: "heard", n: message.n });
-        break;
-      case "hello":
         break;
     }
   }
@@ -375,16 +345,6 @@ export class Siblings implements Hearer {
     if (link.condition === "fresh" && fqdns.length > 0) host.onViews(fqdns);
   }
 
-  /** Tells the sibling what became of its overrides, and the host when that is not what it was before. */
-  #kept(link: Link, id: number, error?: unknown): void {
-    const { host } = this.#options;
-    const isNotKept = error !== undefined;
-    link.hearing?.reply({ t: "reply", id, ...(isNotKept && { refusal: NOT_KEPT }) });
-    if (isNotKept === (link.isNotKept ?? false)) return;
-    link.isNotKept = isNotKept;
-    host.onKept(link.name, error);
-  }
-
   #every(periodMs: number, task: () => void): void {
     const index = this.#timers.length;
     const again = (): void => {
@@ -395,5 +355,3 @@ export class Siblings implements Hearer {
     this.#timers.push(this.#options.clock.after(periodMs, again));
   }
 }
-
-const NOT_KEPT = { code: "NOT_PERSISTED", message: "it could not be written" } as const;

@@ -30,6 +30,8 @@ export interface SpeakerOptions {
   readonly peer: SocketAddress & { readonly name: string };
   /** The first is tried first, the other one if it is not accepted. */
   keys(): readonly PreSharedKey[];
+  /** Number of a question that no connection of the link has used. */
+  nextId(): number;
   /** Said first. */
   hello(): object;
   /** The connection is there and the sibling has named itself: say everything. */
@@ -56,7 +58,6 @@ export class Speaker {
   #keyIndex = 0;
   /** Name of the key of the present connection. */
   #identity = "";
-  #lastId = 0;
   readonly #waiting = new Map<number, Waiting>();
   /** Monotonic moment since which something waits to be taken. */
   #stuckSinceMs: number | undefined;
@@ -113,10 +114,13 @@ export class Speaker {
     else if (socket.writableLength < BUSY_OCTETS) this.#write(socket, message);
   }
 
-  /** Asks, and resolves with the reply; undefined if none comes in time. @param withinMs milliseconds */
-  ask(message: object, withinMs: number): Promise<Reply | undefined> {
-    this.#lastId += 1;
-    const id = this.#lastId;
+  /**
+   * Asks, and resolves with the reply; undefined if none comes in time.
+   *
+   * @param withinMs milliseconds
+   * @param id of the question: the same on each connection on which it is asked
+   */
+  ask(message: object, withinMs: number, id = this.#options.nextId()): Promise<Reply | undefined> {
     return new Promise((resolve) => {
       const done = (reply: Reply | undefined): void => {
         this.#waiting.get(id)?.timer.cancel();

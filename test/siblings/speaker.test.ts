@@ -14,6 +14,7 @@ async function speakTo(port: number) {
     clock: systemClock,
     random: () => 1,
     peer: { name: "ns2", address: "127.0.0.1", port },
+    nextId: () => 1,
     keys: () => [preSharedKey(new Uint8Array(32))],
     hello: () => ({ t: "hello" }),
     onOpen: () => {},
