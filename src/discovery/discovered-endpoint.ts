@@ -54,6 +54,8 @@ export class DiscoveredEndpoint {
   readonly #proposals = new Map<string, readonly Candidate[]>();
   readonly #notices = new Map<string, readonly SourceNotice[]>();
   #told: ReadonlySet<string> = new Set();
+  /** Addresses that have passed since the last update: they may be down again by the next one. */
+  #passed = new Set<string>();
   #now: TargetSet | undefined;
 
   constructor(config: DiscoveredConfig, learned: readonly LearnedAddress[]) {
@@ -134,6 +136,11 @@ export class DiscoveredEndpoint {
     this.#sources.set(source, credential === undefined ? rest : { ...rest, credential });
   }
 
+  /** An address has become up. */
+  passed(address: string): void {
+    this.#passed.add(address);
+  }
+
   /** Decides the targets anew. */
   update({ nowMs, healthOf }: Surroundings): Updated {
     const { endpoint, allowSpecialAddresses, conflict } = this.#config;
@@ -149,8 +156,10 @@ export class DiscoveredEndpoint {
       allowSpecialAddresses,
       forgetAfterMs: discover.forgetAfterMs,
       healthOf,
+      passed: this.#passed,
       nowMs,
     });
+    this.#passed = new Set();
     const set = targetSet({
       written: endpoint.targets,
       learned,

@@ -44,6 +44,8 @@ export interface Lesson {
   readonly forgetAfterMs: number;
   /** Undefined for an address that is not probed. */
   healthOf(address: string): SeenHealth | undefined;
+  /** Addresses that have passed since the last lesson, whatever they are now. */
+  readonly passed: ReadonlySet<string>;
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: number;
 }
@@ -218,7 +220,7 @@ class Round {
   }
 
   #isProven({ address, isProven }: LearnedAddress): boolean {
-    return isProven || this.#lesson.healthOf(address)?.health === "up";
+    return isProven || this.#lesson.passed.has(address) || this.#lesson.healthOf(address)?.health === "up";
   }
 
   /** The id of a candidate: what it had before, else its label, else that with a mark. */

@@ -158,8 +158,11 @@ export class Discovery {
   /** Subscriber that notes which addresses have passed, and looks again after what health may have decided. */
   subscriber(): Subscriber {
     return {
-      // A failure only matters for what may be forgotten.
-      "health-changed": ({ transition: { fqdn, to } }) => this.#plan(fqdn, to === "up" ? 0 : 1_000),
+      "health-changed": ({ transition: { fqdn, address, to } }) => {
+        if (to === "up") this.#endpoints.get(fqdn)?.endpoint.passed(address);
+        // A failure only matters for what may be forgotten.
+        this.#plan(fqdn, to === "up" ? 0 : 1_000);
+      },
       "answers-changed": ({ endpoint: { config } }) => {
         if (this.#endpoints.get(config.fqdn)?.drains.isWaiting === true) this.#plan(config.fqdn, 0);
       },

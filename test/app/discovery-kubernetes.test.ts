@@ -70,6 +70,26 @@ describe("targets from a cluster's API", () => {
     await livezone.stop();
   });
 
+  test("what a file lists serves while the API takes connections and never answers", async () => {
+    const [dns, port] = [await freePort(), await freePort("127.0.91.31")];
+    const ours = await createAuthority();
+    const api = await startApiServer("127.0.91.2");
+    api.isBlackHole = true;
+    const cp1 = await startReady("127.0.91.31", port, ours);
+    const livezone = await startLivezone({
+      files: {
+        "livezone.yaml": `listen: "127.0.0.1:${dns}"\nzones: [zones/*.yaml]\n`,
+        "zones/k8s.yaml": zone(port, "").replace("discover: [", "discover: [{ type: file, path: ../targets.json }, "),
+        "targets.json": JSON.stringify({ cp1: cp1.address }),
+        kubeconfig: kubeconfigFor(api),
+        "ca.crt": ours.caPem,
+      },
+    });
+    expect(await askForAddresses({ server: "127.0.0.1", port: dns, name: ENDPOINT })).toEqual([cp1.address]);
+    expect(livezone.logs("ready")[0]).toMatchObject({ isComplete: true });
+    await livezone.stop();
+  });
+
   test("what is written serves while the API cannot be reached", async () => {
     const [dns, port] = [await freePort(), await freePort("127.0.91.21")];
     const ours = await createAuthority();

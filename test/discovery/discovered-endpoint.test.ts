@@ -45,6 +45,15 @@ describe("an endpoint whose targets are discovered", () => {
     expect(targets.map(({ id }) => id)).toEqual(["cp1", "cp3"]);
   });
 
+  test("what passed and failed between two updates has passed", () => {
+    const one = new DiscoveredEndpoint(endpoint("a"), []);
+    one.proposed("a", [cp(2)], [], 1);
+    expect(one.update(surroundings).targets).toMatchObject([{ id: "cp1" }, { id: "cp2", unproven: ["192.0.2.12"] }]);
+    one.passed("192.0.2.12");
+    const { targets } = one.update({ ...surroundings, healthOf: () => ({ health: "down", sinceMs: 0 }) });
+    expect(targets[1]).not.toHaveProperty("unproven");
+  });
+
   test("a source that begins anew loses nothing before it speaks", () => {
     const one = new DiscoveredEndpoint(endpoint("a"), []);
     one.proposed("a", [cp(2)], [], 1);

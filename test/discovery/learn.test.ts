@@ -12,6 +12,7 @@ interface Sketch {
   readonly health?: Readonly<Record<string, SeenHealth>>;
   readonly nowMs?: number;
   readonly mostCandidates?: number;
+  readonly passed?: readonly string[];
   readonly written?: readonly string[];
   readonly allowSpecialAddresses?: boolean;
 }
@@ -22,6 +23,7 @@ function lessonOf({ learned = [], proposals = {}, health = {}, ...rest }: Sketch
     written: rest.written ?? [],
     sources: rest.sources ?? ["k8s", "dns"],
     proposals: new Map(Object.entries(proposals)),
+    passed: new Set(rest.passed),
     mostCandidates: rest.mostCandidates ?? 1_000,
     port: 6443,
     allowSpecialAddresses: rest.allowSpecialAddresses ?? false,
@@ -56,6 +58,18 @@ describe("what is learned", () => {
       ["cp1", "2001:db8::11", false],
       ["cp2", "192.0.2.12", true],
     ]);
+  });
+
+  test("is proven by a pass, also if it is down again", () => {
+    const { learned } = learn(
+      lessonOf({
+        learned: [known("cp1", "192.0.2.11", { isProven: false })],
+        proposals: { k8s: [node("cp1", "192.0.2.11"), node("cp2", "192.0.2.12")] },
+        health: { "192.0.2.11": { health: "down", sinceMs: 0 } },
+        passed: ["192.0.2.11"],
+      }),
+    );
+    expect(learned.map(({ isProven }) => isProven)).toEqual([true, false]);
   });
 
   test("is kept while its source has not spoken yet", () => {

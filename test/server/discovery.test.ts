@@ -63,6 +63,35 @@ describe("targets that a cluster proposes", () => {
     expect(happened.filter(({ type }) => type === "source-recovered")).toHaveLength(1);
   }, 60_000);
 
+  test("are asked for the API: all are replaced one by one until none of the first is left", async () => {
+    const at = (index: number): string => `127.0.92.${index}`;
+    const api = await startApiServer(at(1));
+    const server = await startDiscovery({ api, endpoint: `    targets: { first: ${at(1)} }\n    forgetAfter: 1m\n` });
+    const { ready, answers, until, pass } = server;
+    ready.add(at(1));
+    api.set(nodeObject("cp1", at(1)));
+    await until(() => answers().length === 1 && api.watchers === 1);
+    let now = api;
+    for (const index of [2, 3, 4]) {
+      // The next node joins, and has an API of its own; the one before it is removed.
+      const next = await startApiServer(at(index), { port: api.port });
+      for (const one of [index - 1, index]) next.set(nodeObject(`cp${one}`, at(one)));
+      // Its versions are later than what the others have told.
+      for (let version = 0; version < 100 * index; version += 1) next.compact();
+      now.set(nodeObject(`cp${index}`, at(index)));
+      ready.add(at(index));
+      await until(() => answers().includes(at(index)));
+      await now.close();
+      ready.delete(at(index - 1));
+      next.delete(`cp${index - 1}`);
+      await until(() => next.watchers === 1 && String(answers()) === at(index), { stepMs: 250 });
+      now = next;
+    }
+    await pass(120_000, { stepMs: 1_000 });
+    expect(answers()).toEqual([at(4)]);
+    expect(server.served.endpoints.get(FQDN)?.config.targets.map(({ id }) => id)).toEqual(["first", "cp4"]);
+  });
+
   test("are drained by kubernetes, unless it is the last", async () => {
     const { api, join, answers, until, overrides, pass } = await setUp();
     const labels = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
