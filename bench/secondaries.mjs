@@ -1,12 +1,13 @@
 // Real servers as secondaries of a livezone primary, over loopback: how soon they answer as it does.
 //
 //     node bench/secondaries.mjs [--changes 1000] [--kills 10] [--seconds 60] [--zones 100] [--without SERVER,SERVER]
-//                                [--parts kills,changes,lost,steady,zones]
+//                                [--parts kills,changes,lost,steady,zones] [--primary knot]
 //
 // Knot, NSD, BIND and PowerDNS as authoritative servers, with TSIG; BIND and Unbound as resolvers that have the zone. All ask the same
 // primary. Parts: kills (SIGKILL of an apiserver, and a client through Unbound), random changes and a comparison record by record, the
-// first three NOTIFYs lost, changes without pause, and many zones. What is not installed is left out, and named.
-import { execFileSync, spawnSync } from "node:child_process";
+// first three NOTIFYs lost, changes without pause, and many zones. What is not installed is left out, and named. With `--primary knot`
+// Knot is the primary and its records are changed by knsupdate: what of the figures of `--parts steady` is the secondaries' own.
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     zones: { type: "string", default: "100" },
     without: { type: "string", default: "" },
     parts: { type: "string", default: "kills,changes,lost,steady,zones" },
+    primary: { type: "string", default: "livezone" },
   },
 });
 const PARTS = new Set(values.parts.split(","));
@@ -286,11 +288,69 @@ const shown = (numbers) => `median ${Math.round(median(numbers))} ms, worst ${Ma
 
 const admin = createAdminClient({ kind: "socket", path: path.join(HOME, "admin.sock") });
 async function force(endpoint, id, isUp) {
+  if (values.primary === "knot") return updateKnot(endpoint, id, isUp);
   const at = `/api/v1/endpoints/${endpoint}/targets/${id}`;
   const reply = isUp
     ? await admin.ask("POST", `${at}/unforce`, {})
     : await admin.ask("POST", `${at}/force`, { health: "down", force: true });
   if (reply.status >= 300) throw new Error(`${at}: ${reply.status} ${JSON.stringify(reply.body)}`);
+}
+
+/** Has Knot change a record, and waits until it answers so. */
+async function updateKnot(endpoint, id, isUp) {
+  const before = await serialOf(PRIMARY);
+  const what = isUp ? `add ${endpoint}. 5 A ${addressOf(id)}` : `delete ${endpoint}. A ${addressOf(id)}`;
+  const input = `server 127.0.0.1 ${PRIMARY}\nzone ${ZONE}.\nupdate ${what}\nsend\n`;
+  updater.stdin.write(input);
+  await until("the update", async () => (await serialOf(PRIMARY)) !== before);
+}
+
+/** Knot as the primary of one zone. It notifies over TCP, which the relays do not know. */
+function startKnotPrimary(chosen) {
+  const folder = path.join(HOME, "primary");
+  mkdirSync(folder);
+  const addresses = (name) => IDS.map((id) => `${name} A ${addressOf(id)}\n`).join("");
+  writeFileSync(
+    path.join(folder, "zone"),
+    `$TTL 5\n@ SOA ns1 hostmaster 1 60 30 1209600 5\n@ NS ns1\nns1 A 127.0.0.1\n${addresses("api")}${addresses("other")}`,
+  );
+  const remotes = chosen.map((name, index) => {
+    const key = SERVERS[name].key ? "    key: corp\n" : "";
+    return `  - id: to${index}\n    address: 127.0.0.1@${SERVERS[name].port}\n${key}`;
+  });
+  writeFileSync(
+    path.join(folder, "knot.conf"),
+    `server:
+    rundir: ${folder}
+    listen: 127.0.0.1@${PRIMARY}
+log:
+  - target: stderr
+    any: info
+database:
+    storage: ${folder}
+key:
+  - id: corp
+    algorithm: hmac-sha256
+    secret: ${SECRET}
+remote:
+${remotes.join("")}acl:
+  - id: signed
+    address: 127.0.0.0/8
+    key: corp
+    action: transfer
+  - id: unsigned
+    address: 127.0.0.1
+    action: [transfer, update]
+zone:
+  - domain: ${ZONE}
+    file: ${folder}/zone
+    zonefile-sync: -1
+    zonefile-load: whole
+    acl: [signed, unsigned]
+    notify: [${chosen.map((_, index) => `to${index}`).join(", ")}]
+`,
+  );
+  return startChild("/usr/sbin/knotd", ["-c", path.join(folder, "knot.conf")], folder);
 }
 
 /** Kills one apiserver after the other; milliseconds from the primary's changed answer to that of each secondary. */
@@ -427,12 +487,16 @@ async function allCurrent(chosen, zones, timeoutMs) {
 
 /** How often each secondary has transferred the zone whole, and only what changed. */
 function transfersOf(chosen, livezone) {
-  const lines = livezone.output.split("\n").filter((line) => line.includes(`"zone":"${ZONE}"`));
-  const count = (name, message) =>
-    lines.filter((line) => line.includes(`"secondary":"${SERVERS[name].from}"`) && line.includes(message)).length;
-  return Object.fromEntries(
-    chosen.map((name) => [name, { axfr: count(name, "zone transferred"), ixfr: count(name, "changes transferred") }]),
-  );
+  const isKnot = values.primary === "knot";
+  const lines = livezone.output.split("\n").filter((line) => line.includes(isKnot ? "outgoing" : `"zone":"${ZONE}"`));
+  const [axfr, ixfr] = isKnot
+    ? [/ AXFR, outgoing.* started/, / IXFR, outgoing.* started/]
+    : [/zone transferred/, /changes transferred/];
+  const count = (name, message) => {
+    const from = isKnot ? `remote ${SERVERS[name].from}@` : `"secondary":"${SERVERS[name].from}"`;
+    return lines.filter((line) => line.includes(from) && message.test(line)).length;
+  };
+  return Object.fromEntries(chosen.map((name) => [name, { axfr: count(name, axfr), ixfr: count(name, ixfr) }]));
 }
 
 function since(before, after) {
@@ -556,12 +620,19 @@ for (const name of chosen) relays[name] = await startRelay(SERVERS[name]);
 writeZone(relays, chosen);
 const apiservers = {};
 for (const id of IDS) apiservers[id] = await startApiserver(id);
-const livezone = startChild(
-  process.execPath,
-  [path.resolve(import.meta.dirname, "../dist/main.js"), "serve", "--config", "livezone.yaml"],
-  HOME,
-);
-await until("ready", () => livezone.output.includes('"msg":"ready"')).catch((error) => {
+const livezone =
+  values.primary === "knot"
+    ? startKnotPrimary(chosen)
+    : startChild(
+        process.execPath,
+        [path.resolve(import.meta.dirname, "../dist/main.js"), "serve", "--config", "livezone.yaml"],
+        HOME,
+      );
+const updater = values.primary === "knot" ? spawn("knsupdate", [], { stdio: ["pipe", "ignore", "ignore"] }) : undefined;
+process.on("exit", () => updater?.kill());
+await until("ready", async () =>
+  values.primary === "knot" ? Number.isInteger(await serialOf(PRIMARY)) : livezone.output.includes('"msg":"ready"'),
+).catch((error) => {
   console.log(livezone.output.slice(-2_000));
   throw error;
 });

@@ -229,24 +229,48 @@ async function loadOf(folder, zones) {
   };
 }
 
-/** Rounds in turn, without and with what `whileRunning` does. */
-async function compared(rounds, seconds, runLoadFor, whileRunning) {
-  const without = [];
-  const withIt = [];
-  await runLoadFor(2);
-  for (let round = 0; round < rounds; round += 1) {
-    without.push(await runLoadFor(seconds));
-    const state = { isOver: false };
-    const busy = whileRunning(state);
-    withIt.push(await runLoadFor(seconds));
-    state.isOver = true;
+/** What runs beside the load for a while. `pause`: waits so many milliseconds, or until it is over. */
+function startState() {
+  let finish = () => {};
+  const over = new Promise((resolve) => (finish = resolve));
+  const state = { isOver: false, pause: (ms) => Promise.race([over, sleep(ms, undefined, { ref: false })]) };
+  return {
+    state,
+    end() {
+      state.isOver = true;
+      finish();
+    },
+  };
+}
+
+/**
+ * The load in short slices, without and with what `whileRunning` does, then with and without: whatever else the machine does meets both
+ * alike.
+ */
+async function compared(pairs, seconds, runLoadFor, whileRunning) {
+  const slices = { without: [], with: [] };
+  const ratios = [];
+  const run = async (kind) => {
+    const { state, end } = startState();
+    const busy = kind === "with" ? whileRunning(state) : undefined;
+    const qps = await runLoadFor(seconds);
+    end();
     await busy;
+    slices[kind].push(qps);
+    return qps;
+  };
+  await runLoadFor(2);
+  for (let pair = 0; pair < pairs; pair += 1) {
+    const qps = {};
+    for (const kind of pair % 2 === 0 ? ["without", "with"] : ["with", "without"]) qps[kind] = await run(kind);
+    ratios.push(qps.with / qps.without);
   }
-  const ratios = withIt.map((qps, index) => qps / without[index]);
+  const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+  const sorted = [...ratios].sort((one, other) => one - other);
+  const at = (share) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(3);
   console.log(
-    `queries/s: ${Math.round(median(without))} without, ${Math.round(median(withIt))} with; ratio ${median(ratios).toFixed(3)}`,
+    `queries/s: ${Math.round(median(slices.without))} without, ${Math.round(median(slices.with))} with; of ${pairs} pairs of ${seconds} s the median ratio ${median(ratios).toFixed(3)} (80 % of them ${at(0.1)} to ${at(0.9)}); of all queries together ${(sum(slices.with) / sum(slices.without)).toFixed(3)}`,
   );
-  console.log(`  rounds: ${ratios.map((one) => one.toFixed(3)).join(" ")}`);
 }
 
 async function slow() {
@@ -279,7 +303,7 @@ async function slow() {
       socket.pause();
       socket.write(framed);
       done.slow += 1;
-      await Promise.race([once(socket, "close"), sleep(4_000)]);
+      await Promise.race([once(socket, "close"), state.pause(4_000)]);
       socket.resetAndDestroy();
     }
   };
@@ -289,21 +313,21 @@ async function slow() {
       socket.on("error", () => {});
       await once(socket, "connect");
       socket.write(framed);
-      await Promise.race([once(socket, "data"), sleep(1_000)]);
+      await Promise.race([once(socket, "data"), state.pause(1_000)]);
       socket.resetAndDestroy();
       done.reset += 1;
-      await sleep(1_000);
+      await state.pause(1_000);
     }
   };
   /** A change a second, which the dead and the silent one are told of again and again. */
   const change = async (state) => {
     for (let isUp = false; !state.isOver; isUp = !isUp) {
       await force(admin, ZONE, "cp1", isUp);
-      await sleep(1_000);
+      await state.pause(1_000);
     }
   };
   const runLoadFor = await loadOf(folder, [ZONE]);
-  await compared(8, 5, runLoadFor, (state) =>
+  await compared(40, 1.5, runLoadFor, (state) =>
     Promise.all([readNothing(state), resetInTheMiddle(state), change(state)]),
   );
   const whole = await overTcp(PORTS.livezone, axfr);
@@ -344,17 +368,17 @@ async function busy() {
     for (let own = 0; !state.isOver; own += 1, made += 1) {
       const zone = zones[made % zones.length];
       await force(admin, zone, `cp${1 + (made % 3)}`, Math.floor(made / zones.length) % 2 === 1);
-      await sleep(Math.max(0, from + (1_000 / rate) * (own + 1) - performance.now()));
+      await state.pause(Math.max(0, from + (1_000 / rate) * (own + 1) - performance.now()));
     }
   };
   const cpuOf = async (seconds, whileRunning) => {
-    const state = { isOver: false };
+    const { state, end } = startState();
     const running = whileRunning(state);
     const before = cpuSeconds([livezone.pid]);
     const since = performance.now();
     await sleep(seconds * 1_000);
     const share = ((cpuSeconds([livezone.pid]) - before) / (performance.now() - since)) * 1e5;
-    state.isOver = true;
+    end();
     await running;
     return share;
   };
@@ -365,7 +389,7 @@ async function busy() {
     `${zones.length} zones, ${rate} changes/s: ${changing.toFixed(1)} % of a core, ${idle.toFixed(1)} % without changes (${residentMb([livezone.pid]).toFixed(0)} MB)`,
   );
   const runLoadFor = await loadOf(folder, zones);
-  await compared(8, 4, runLoadFor, change);
+  await compared(20, 1.5, runLoadFor, change);
   await until(
     "the secondary is current",
     async () => {
