@@ -124,10 +124,9 @@ class Round {
     if (candidates.length <= mostCandidates) return candidates;
     this.#skipped += candidates.length - mostCandidates;
     const known = new Set(this.#lesson.learned.map(({ name }) => name));
-    const rank = ({ id }: Candidate): number => (known.has(id) ? 0 : 1);
-    return candidates
-      .toSorted((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
-      .slice(0, mostCandidates);
+    const first = candidates.filter(({ id }) => known.has(id));
+    const rest = candidates.filter(({ id }) => !known.has(id));
+    return [...first, ...byPlainId(rest)].slice(0, mostCandidates);
   }
 
   take(source: string, candidate: Candidate): void {
@@ -312,10 +311,24 @@ function readAddress(text: string): ReadAddress {
   return { text, address: parsed.value, special: specialKind(parsed.value) };
 }
 
+function byPlainId(candidates: readonly Candidate[]): readonly Candidate[] {
+  const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  return [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? []);
+}
+
+/** By id. An id that is a label already comes before others that would be made into it. */
 function sortById(candidates: readonly Candidate[]): readonly Candidate[] {
-  // An id that is a label already comes before others that would be made into it.
-  const rank = (one: Candidate): number => (readingOf(one).label === one.id ? 0 : 1);
-  return [...candidates].sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  const byId = new Map<string, Candidate[]>();
+  for (const candidate of candidates) {
+    const same = byId.get(candidate.id);
+    if (same === undefined) byId.set(candidate.id, [candidate]);
+    else same.push(candidate);
+  }
+  const labels: string[] = [];
+  const others: string[] = [];
+  for (const [id, [first]] of byId) (first && readingOf(first).label === id ? labels : others).push(id);
+  // Without a function that compares, which costs most of an update.
+  return [...labels.sort(), ...others.sort()].flatMap((id) => byId.get(id) ?? []);
 }
 
 function withSource(sources: readonly string[], source: string): readonly string[] {

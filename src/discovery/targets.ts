@@ -77,9 +77,7 @@ export function targetSet(input: TargetSetInput): TargetSet {
   const taken = new Set(mostWorth(found, room, input));
   const ignored = found.length - taken.size + input.skipped;
   if (ignored > 0) notices.push(tooMany(maxTargets, ignored, written.length + found.length + input.skipped));
-  for (const [id, group] of [...found].sort(byId)) {
-    if (taken.has(id)) targets.push(learnedTarget(id, group, input.position));
-  }
+  for (const id of [...taken].sort()) targets.push(learnedTarget(id, groups.get(id) ?? [], input.position));
   const isKept = ({ address, id }: LearnedAddress) => owners.has(address) || taken.has(id) || isWritten.has(id);
   const kept = learned.filter((one) => isKept(one) && !dropped.has(one));
   const origins = originsOf(targets, isWritten, kept, owners);
@@ -137,6 +135,7 @@ function mostWorth(
   room: number,
   { healthOf }: TargetSetInput,
 ): string[] {
+  if (found.length <= room) return found.map(([id]) => id);
   const rank = (group: readonly LearnedAddress[]): number => {
     if (group.some(({ address }) => healthOf(address)?.health === "up")) return 0;
     if (group.some(({ goneSinceMs }) => goneSinceMs === undefined)) return group.some((one) => one.isProven) ? 1 : 2;
@@ -174,8 +173,4 @@ function originOf(learned: readonly LearnedAddress[], isWritten: boolean): Origi
     origins: [...new Set([...(isWritten ? [WRITTEN] : []), ...sources])],
     ...(isGone ? { goneSinceMs: Math.max(...gone) } : {}),
   };
-}
-
-function byId([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1;
 }

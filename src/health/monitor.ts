@@ -191,7 +191,11 @@ class Monitor implements HealthMonitor {
 
   /** Gives an address the probe job of its configuration. @param changed takes the jobs that must be planned anew */
   #attach(address: MonitoredAddress, probe: ProbeConfig, target: MonitoredTarget, changed: Set<ProbeJob>): void {
+    // Most targets stay as they are when one of many comes or goes.
+    const isSame = address.config === probe && address.elsewhere === target.probe;
+    if (isSame && address.job !== undefined && target.disabled !== true) return;
     address.config = probe;
+    address.elsewhere = target.probe;
     if (target.disabled === true) {
       this.#detachAll([address], changed);
       address.state = initialState(false);

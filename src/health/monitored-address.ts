@@ -1,4 +1,4 @@
-import type { ProbeConfig } from "../config/config.js";
+import type { ProbeConfig, TargetProbeConfig } from "../config/config.js";
 import type { Clock, Timer } from "../lib/clock.js";
 import type { ProbeResult, Suppression } from "./health.js";
 import { coversName } from "./probes/tls.js";
@@ -11,6 +11,8 @@ export interface MonitoredAddress {
   /** What readers see. Its health may be older than that of `state` while a change is held back. */
   readonly view: ViewedAddress;
   config: ProbeConfig;
+  /** Where its target says that it is probed instead; absent = at the address itself. */
+  elsewhere?: TargetProbeConfig | undefined;
   /** What the results say. */
   state: AddressState;
   /** Monotonic moment at which its endpoint wants the next probe. */
