@@ -11,6 +11,9 @@
 //               hang; --from and --to choose among the sets of links; --servers 1: alone, to compare)
 //   isolation   one server or both cut off from the targets, also with `whenIsolated: silent` behind an Unbound
 //   alldead     all targets fail at once: when every server knows (--servers 1: alone, to compare)
+//   junk        junk to the port for siblings: no crash, no withdrawal, no memory, queries/s (--says right, endless, deaf,
+//               wrong, none, truncated, replayed or all)
+//   million     --messages (1,000,000) of junk with the right secret to the part of a server that hears siblings
 //   liar        a sibling that always says up or down, is dead, or is not there (--says up, down, dead or nobody)
 //
 // Each has its bars in BARS; the exit code is 1 if one is missed.
@@ -39,7 +42,8 @@ const { values: options, positionals } = parseArgs({
     failure: { type: "string", default: "crash" },
     from: { type: "string", default: "0" },
     to: { type: "string", default: "1000" },
-    says: { type: "string", default: "up" },
+    says: { type: "string" },
+    messages: { type: "string", default: "1000000" },
     seconds: { type: "string", default: "30" },
   },
 });
@@ -51,7 +55,9 @@ await enterNamespace(fileURLToPath(import.meta.url), ...process.argv.slice(2));
 
 const misses = [];
 const failures = await import("./sibling-failures.mjs");
-const parts = { drain, kill, partition, rest, ...failures };
+const { junk, million } = await import("./sibling-junk.mjs");
+const { links, isolation, alldead, liar } = failures;
+const parts = { drain, kill, partition, rest, links, isolation, alldead, liar, junk, million };
 if (parts[part] === undefined) throw new Error(`part is one of ${Object.keys(parts).join(", ")}`);
 prepareRouter(64);
 await parts[part]({
@@ -60,7 +66,8 @@ await parts[part]({
   from: Number(options.from),
   to: Number(options.to),
   rounds: Number(options.rounds ?? 10),
-  says: options.says,
+  says: options.says ?? (part === "junk" ? "all" : "up"),
+  messages: Number(options.messages),
   misses,
 });
 for (const miss of misses) console.log(`MISSED: ${miss}`);

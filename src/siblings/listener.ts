@@ -11,14 +11,16 @@ import { type PreSharedKey, serverSettings } from "./pre-shared-key.js";
 const OPEN_WITHIN_MS = 3_000;
 
 /** Connections that have not named a sibling yet: from the addresses of siblings, and from all others. */
-const MAX_NAMELESS_KNOWN = 32;
-const MAX_NAMELESS_STRANGERS = 8;
+const MAX_NAMELESS = { known: 32, strangers: 8 };
 
 /** Connections that strangers may open, a second and in a burst; further ones are closed before anything is read. */
 const STRANGERS = { perSecond: 5, burst: 20 };
 
+/** The same for each address of a sibling, which opens a few whenever it starts. */
+const KNOWN = { perSecond: 10, burst: 64 };
+
 /**
- * What a sibling may send, a second and in a burst. The status of 10,000 endpoints has 3 MB; a change of all of them at once
+ * What a sibling may send, a second and in a burst, on all its connections together. The status of 10,000 endpoints has 3 MB; a change of all of them at once
  * some 50 lines. Whoever sends more is read more slowly.
  */
 const LINES = { perSecond: 200, burst: 1_000 };
@@ -65,6 +67,10 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #nameless = { known: 0, strangers: 0 };
   readonly #strangers: Budget;
+  /** Of connections, by address of a sibling. */
+  readonly #known = new Map<string, Budget>();
+  /** Of what siblings send, by name. */
+  readonly #sent = new Map<string, Sent>();
   /** Notes that the connection from an address and port has named itself. */
   readonly #named = new Map<string, () => void>();
   /** Names of the keys by which connections were opened. */
@@ -118,12 +124,8 @@ export class Listener {
   }
 
   #accept(socket: Socket): void {
-    const isKnown = this.#options.isExpected((socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
-    const kind = isKnown ? "known" : "strangers";
-    const isTooMany = isKnown
-      ? this.#nameless.known >= MAX_NAMELESS_KNOWN
-      : this.#nameless.strangers >= MAX_NAMELESS_STRANGERS ||
-        this.#strangers.spend(1, this.#options.clock.monotonicMs()) > 0;
+    const kind = this.#kindOf(socket);
+    const isTooMany = this.#nameless[kind] >= MAX_NAMELESS[kind] || !this.#mayOpen(socket, kind);
     socket.on("error", () => {});
     if (isTooMany) {
       socket.resetAndDestroy();
@@ -149,6 +151,28 @@ export class Listener {
     this.#tls.emit("connection", socket);
   }
 
+  #kindOf(socket: Socket): "known" | "strangers" {
+    return this.#options.isExpected(addressOf(socket)) ? "known" : "strangers";
+  }
+
+  /** Whether not too many connections were opened of late. */
+  #mayOpen(socket: Socket, kind: "known" | "strangers"): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (kind === "strangers") return this.#strangers.spend(1, nowMs) === 0;
+    const address = addressOf(socket);
+    const budget = this.#known.get(address) ?? new Budget(KNOWN, nowMs);
+    this.#known.set(address, budget);
+    return budget.spend(1, nowMs) === 0;
+  }
+
+  /** What a sibling may send still: on a new connection no more than on the one before. */
+  #sentBy(name: string): Sent {
+    const key = name.toLowerCase();
+    const sent = this.#sent.get(key) ?? newSent(this.#options.clock.monotonicMs());
+    this.#sent.set(key, sent);
+    return sent;
+  }
+
   #hear(socket: TLSSocket): void {
     const { clock, hearer } = this.#options;
     const named = this.#named.get(placeOf(socket));
@@ -160,8 +184,7 @@ export class Listener {
       close: () => socket.destroy(),
     };
     const reader = new LineReader();
-    const lines = new Budget(LINES, clock.monotonicMs());
-    const octets = new Budget(OCTETS, clock.monotonicMs());
+    let sent = newSent(clock.monotonicMs());
     let sibling: HearerOf | undefined;
     const take = (text: string): boolean => {
       const understood = understand(text, spoken, SPOKEN_TYPES);
@@ -169,7 +192,10 @@ export class Listener {
       if (understood === "nonsense") return false;
       const { message } = understood;
       if (sibling !== undefined) sibling.hear(message);
-      else if (message.t === "hello") sibling = hearer.admit(message, hearing);
+      else if (message.t === "hello") {
+        sibling = hearer.admit(message, hearing);
+        if (sibling !== undefined) sent = this.#sentBy(message.name);
+      }
       if (sibling !== undefined) named?.();
       return sibling !== undefined;
     };
@@ -186,12 +212,26 @@ export class Listener {
         return;
       }
       const nowMs = clock.monotonicMs();
-      const pauseMs = Math.max(lines.spend(read.length, nowMs), octets.spend(chunk.length, nowMs));
+      const pauseMs = Math.max(sent.lines.spend(read.length, nowMs), sent.octets.spend(chunk.length, nowMs));
       if (pauseMs === 0) return;
       socket.pause();
       clock.after(pauseMs, () => socket.resume());
     });
   }
+}
+
+/** What was sent, against what may be. */
+interface Sent {
+  readonly lines: Budget;
+  readonly octets: Budget;
+}
+
+function newSent(nowMs: number): Sent {
+  return { lines: new Budget(LINES, nowMs), octets: new Budget(OCTETS, nowMs) };
+}
+
+function addressOf({ remoteAddress = "" }: Socket): string {
+  return remoteAddress.replace(/^::ffff:/, "");
 }
 
 function placeOf({ remoteAddress, remotePort }: Socket): string {

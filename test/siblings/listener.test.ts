@@ -115,6 +115,31 @@ describe("a listener for siblings", () => {
     expect(JSON.parse(String(chunk))).toMatchObject({ t: "welcome", name: "ns1" });
   });
 
+  test("closes connections from the address of a sibling that come too fast, before anything is read", async () => {
+    const ns1 = await listening();
+    const all = Array.from({ length: 200 }, () => connectTcp({ port: ns1.port, host: "127.0.0.1" }));
+    for (const socket of all) {
+      socket.on("error", () => {});
+      afterThisTest(() => void socket.destroy());
+    }
+    await waitUntil(() => all.filter(({ destroyed }) => destroyed).length >= 120);
+  });
+
+  test("a sibling that sends more than it may is not read faster for connecting again", async () => {
+    const ns1 = await listening();
+    const burst = `${JSON.stringify({ t: "release", endpoint: "e", target: "cp1" })}\n`.repeat(1_500);
+    const first = await speak(ns1, HELLO, burst);
+    first.resume();
+    await waitUntil(() => ns1.siblings.peers()[0]?.heard !== undefined);
+    first.destroy();
+    // The beat stands behind more than a second's worth of lines.
+    await waitUntil(() => ns1.siblings.peers()[0]?.heard === undefined);
+    const again = await speak(ns1, HELLO, burst, BEAT);
+    again.resume();
+    await waitUntil(() => ns1.siblings.peers()[0]?.heard !== undefined);
+    expect(ns1.siblings.fresh()).toEqual([]);
+  });
+
   test("thousands of messages of nonsense and of sense, with the right secret, change nothing", async () => {
     const seed = 20_261_203;
     const random = seededRandom(seed);
