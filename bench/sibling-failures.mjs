@@ -277,6 +277,8 @@ async function startLiar(secret, says) {
     host: {
       self: () => ({ isolated: false, late: false, starting: false, sight: "reached", overrides: "" }),
       zones: () => [],
+      serials: () => [],
+      onSerials: () => {},
       endpoints: () => [endpoint],
       endpoint: (name) => (name === fqdn ? endpoint : undefined),
       overrides: () => [],
