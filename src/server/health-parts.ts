@@ -4,7 +4,7 @@ import { createHealthMonitor } from "../health/monitor.js";
 import type { OverriddenEndpoint } from "../health/override-refusals.js";
 import { OverrideStore } from "../health/overrides.js";
 import { createProbeFiles, systemFiles } from "../health/probes/files.js";
-import { createRunProbe } from "../health/probes/probe.js";
+import { createRunProbe, type RunProbe } from "../health/probes/probe.js";
 import { createOpenTripwire } from "../health/probes/tripwire.js";
 import type { Clock } from "../lib/clock.js";
 import { type Changes, monitorReports } from "./changes.js";
@@ -27,6 +27,8 @@ export interface HealthPartsOptions {
   readonly changes: Changes;
   readonly state: ServerState;
   readonly sight: SiblingSightOf;
+  /** Default: probes over the network, and tripwires with them. */
+  readonly runProbe?: RunProbe;
   /** The prober is presumed cut off, alone or by what siblings see, or is so no more. */
   onIsolation(): void;
 }
@@ -74,7 +76,7 @@ function buildMonitor(
   options: HealthPartsOptions,
   overrideOf: (endpoint: string, target: string) => Override | undefined,
 ): HealthMonitor {
-  const { clock, random, events, saved, changes } = options;
+  const { clock, random, events, saved, changes, runProbe } = options;
   const files = createProbeFiles(
     clock,
     systemFiles,
@@ -84,8 +86,9 @@ function buildMonitor(
   return createHealthMonitor({
     clock,
     random,
-    runProbe: createRunProbe(clock, files),
-    openTripwire: createOpenTripwire(files),
+    ...(runProbe === undefined
+      ? { runProbe: createRunProbe(clock, files), openTripwire: createOpenTripwire(files) }
+      : { runProbe }),
     recall: saved.known.recall,
     overrideOf,
     ...monitorReports(changes, events),

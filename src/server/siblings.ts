@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../lib/clock.js";
 import { messageOf, UserError } from "../lib/errors.js";
 import { formatAddress } from "../lib/listening.js";
 import type { Logger } from "../lib/logger.js";
+import type { SiblingTransport } from "../siblings/host.js";
 import { Siblings } from "../siblings/siblings.js";
 import type { TransferService } from "../transfer/service.js";
 import type { WorkerPool } from "../transport/worker-pool.js";
@@ -36,6 +37,8 @@ export interface SiblingPartsOptions {
   readonly health: HealthParts;
   readonly pool: Pick<WorkerPool, "setSilent">;
   readonly transfers: Pick<TransferService, "forget">;
+  /** Default: TLS over TCP. */
+  readonly transport?: SiblingTransport;
 }
 
 /** This server's siblings, and what follows from them. */
@@ -53,7 +56,7 @@ export class SiblingParts {
 
   constructor(options: SiblingPartsOptions, config: SiblingsConfig) {
     this.#options = options;
-    const { clock, random, events, state, served, health } = options;
+    const { clock, random, events, state, served, health, transport } = options;
     const { monitor, overrides, reservations, look, sight } = health;
     const host = siblingHost({
       name: config.name,
@@ -79,6 +82,7 @@ export class SiblingParts {
       boot: randomBytes(8).toString("hex"),
       settings: { ...config, secrets: secretsIn(config.secretFile) },
       host,
+      ...(transport && { transport }),
     });
     this.sharing = new OverrideSharing({ clock, siblings: this.siblings, overrides, reservations });
     this.primaries = new Primaries({

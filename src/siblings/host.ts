@@ -1,7 +1,9 @@
 import type { Clock } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
+import type { Listener, ListenerOptions } from "./listener.js";
 import type { Ask, Beat, Reply, SharedOverride, SiblingEndpoint, SiblingSerial, SiblingZone } from "./messages.js";
 import type { Heard, PeerCondition } from "./peer-state.js";
+import type { Speaker, SpeakerOptions } from "./speaker.js";
 
 /** Name, place and secrets, as the configuration has them. */
 export interface SiblingSettings {
@@ -46,6 +48,17 @@ export interface SiblingsOptions {
   readonly boot: string;
   readonly settings: SiblingSettings;
   readonly host: SiblingHost;
+  /** Default: TLS over TCP. */
+  readonly transport?: SiblingTransport;
+}
+
+/** A connection to a sibling on which this server speaks. */
+export type Speaking = Pick<Speaker, "isOpen" | "start" | "stop" | "say" | "sayIfQuick" | "ask" | "keysChanged">;
+
+/** What carries messages between siblings. */
+export interface SiblingTransport {
+  listener(options: ListenerOptions): Pick<Listener, "listen" | "stop" | "keysChanged">;
+  speaker(options: SpeakerOptions): Speaking;
 }
 
 /** One sibling. */

@@ -1,5 +1,5 @@
+import type { Speaking } from "./host.js";
 import type { Reply } from "./messages.js";
-import type { Speaker } from "./speaker.js";
 
 /**
  * Connections to one sibling beside the first. Where packets are lost, TCP waits twice as long after each further loss, and a
@@ -8,11 +8,11 @@ import type { Speaker } from "./speaker.js";
  */
 export const LANES = 3;
 
-type Spoke = Pick<Speaker, "start" | "stop" | "ask" | "keysChanged">;
+type Spoke = Pick<Speaking, "start" | "stop" | "ask" | "keysChanged">;
 
 /** The connections to one sibling: the first one, and the lanes beside it. */
 export class Lanes {
-  readonly #first: Pick<Speaker, "ask">;
+  readonly #first: Pick<Speaking, "ask">;
   readonly #newLane: (lane: number) => Spoke;
   #lanes: readonly Spoke[] = [];
   readonly #nextId: () => number;
@@ -21,7 +21,7 @@ export class Lanes {
    * @param nextId number of a question that no connection of the link has used
    * @param newLane makes a lane by its number, from 1
    */
-  constructor(first: Pick<Speaker, "ask">, nextId: () => number, newLane: (lane: number) => Spoke) {
+  constructor(first: Pick<Speaking, "ask">, nextId: () => number, newLane: (lane: number) => Spoke) {
     this.#first = first;
     this.#nextId = nextId;
     this.#newLane = newLane;

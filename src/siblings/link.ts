@@ -1,11 +1,11 @@
 import type { Clock } from "../lib/clock.js";
-import type { Peer, SiblingSettings } from "./host.js";
+import type { Peer, SiblingSettings, SiblingTransport, Speaking } from "./host.js";
 import { Lanes } from "./lanes.js";
 import type { Hearing } from "./listener.js";
 import { PROTOCOL, type Replied } from "./messages.js";
 import type { PreSharedKey } from "./pre-shared-key.js";
 import { Asked } from "./requests.js";
-import { Speaker, type SpeakerOptions } from "./speaker.js";
+import type { SpeakerOptions } from "./speaker.js";
 
 /** What the first connection to a sibling brings. */
 type FirstConnection = Pick<SpeakerOptions, "onWant"> & {
@@ -21,12 +21,13 @@ export interface LinkOptions {
   /** Name of this server. */
   readonly own: string;
   keys(): readonly PreSharedKey[];
+  readonly transport: Pick<SiblingTransport, "speaker">;
 }
 
 /** One sibling, and the connections to it and from it. */
 export interface Link extends Peer {
   /** The first connection to it. */
-  readonly speaker: Speaker;
+  readonly speaker: Speaking;
   /** All connections to it, for what must arrive soon. */
   readonly lanes: Lanes;
   /** The first connection from it. */
@@ -51,7 +52,7 @@ const QUIET: Pick<SpeakerOptions, "onOpen" | "onWant" | "onClosed"> = {
 
 /** A link that has no connection yet. @param first is told what its first connection brings */
 export function newLink(
-  { clock, random, boot, own, keys }: LinkOptions,
+  { clock, random, boot, own, keys, transport }: LinkOptions,
   peer: SiblingSettings["peers"][number],
   first: (link: Link) => FirstConnection,
 ): Link {
@@ -63,7 +64,7 @@ export function newLink(
     return lastId;
   };
   const common = { clock, random, peer, keys, nextId };
-  const speaker = new Speaker({
+  const speaker = transport.speaker({
     ...common,
     hello: () => hello,
     onOpen: (welcome) => {
@@ -78,7 +79,8 @@ export function newLink(
       link.trouble = why;
     },
   });
-  const newLane = (lane: number): Speaker => new Speaker({ ...common, ...QUIET, hello: () => ({ ...hello, lane }) });
+  const newLane = (lane: number): Speaking =>
+    transport.speaker({ ...common, ...QUIET, hello: () => ({ ...hello, lane }) });
   const link: Link = {
     name,
     at: { address, port },

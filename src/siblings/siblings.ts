@@ -1,6 +1,6 @@
 import type { Timer } from "../lib/clock.js";
 import type { SocketAddress } from "../lib/listening.js";
-import type { Peer, SiblingSettings, SiblingsOptions } from "./host.js";
+import type { Peer, SiblingSettings, SiblingsOptions, SiblingTransport, Speaking } from "./host.js";
 import { LANES } from "./lanes.js";
 import { closeHearings, keysChanged, type Link, newLink, stopSpeaking } from "./link.js";
 import { type Hearer, type HearerOf, type Hearing, Listener } from "./listener.js";
@@ -8,7 +8,7 @@ import { type Ask, type Beat, pack, type Reply, type SharedOverride, type Spoken
 import { changedAddresses, conditionOf, type Heard, newHeard, noteBeat } from "./peer-state.js";
 import { type PreSharedKey, preSharedKey } from "./pre-shared-key.js";
 import { hearRequest } from "./requests.js";
-import type { Speaker } from "./speaker.js";
+import { Speaker } from "./speaker.js";
 import { notToldYet, told } from "./told.js";
 
 /** Time between two beats, milliseconds. */
@@ -26,7 +26,8 @@ const ASK_WITHIN_MS = 2_500;
 /** This server among its siblings: a connection to each, and one from each. */
 export class Siblings implements Hearer {
   readonly #options: SiblingsOptions;
-  readonly #listener: Listener;
+  readonly #transport: SiblingTransport;
+  readonly #listener: ReturnType<SiblingTransport["listener"]>;
   readonly #links = new Map<string, Link>();
   #keys: readonly PreSharedKey[] = [];
   #timers: Timer[] = [];
@@ -37,7 +38,8 @@ export class Siblings implements Hearer {
 
   constructor(options: SiblingsOptions) {
     this.#options = options;
-    this.#listener = new Listener({
+    this.#transport = options.transport ?? TLS;
+    this.#listener = this.#transport.listener({
       clock: options.clock,
       keys: () => this.#keys,
       isExpected: (address) => [...this.#links.values()].some(({ at }) => at.address === address),
@@ -204,7 +206,8 @@ export class Siblings implements Hearer {
 
   #newLink(peer: SiblingSettings["peers"][number]): Link {
     const { clock, random, boot, host } = this.#options;
-    return newLink({ clock, random, boot, own: this.name, keys: () => this.#keys }, peer, (link) => ({
+    const own = { clock, random, boot, own: this.name, keys: () => this.#keys, transport: this.#transport };
+    return newLink(own, peer, (link) => ({
       onOpen: () => this.#opened(link),
       onWant: (what) => (what === "endpoints" ? this.#tellEndpoints(link) : void this.#give(link, host.overrides())),
     }));
@@ -253,7 +256,7 @@ export class Siblings implements Hearer {
   async #give(
     link: Link,
     entries: readonly SharedOverride[],
-    by: Pick<Speaker, "ask"> = link.speaker,
+    by: Pick<Speaking, "ask"> = link.speaker,
   ): Promise<boolean> {
     const wallMs = this.#options.clock.wallMs();
     const replies = await Promise.all(
@@ -355,3 +358,8 @@ export class Siblings implements Hearer {
     this.#timers.push(this.#options.clock.after(periodMs, again));
   }
 }
+
+const TLS: SiblingTransport = {
+  listener: (options) => new Listener(options),
+  speaker: (options) => new Speaker(options),
+};
