@@ -72,8 +72,6 @@
 #define WAKES_PER_DROP_CHECK 64
 /* Receivers that one serve() waits for: more listen addresses than any server has. */
 #define MAX_RECEIVERS 256
-/* Rounds over all receivers between two looks at the clock and the alarm while datagrams keep coming. */
-#define ROUNDS_PER_LOOK 4
 /* Connections the kernel completes ahead of accept(2); Node's own default. */
 #define STREAM_BACKLOG 511
 
@@ -613,15 +611,15 @@ static napi_value serve_all(napi_env env, napi_callback_info info) {
 
   const int64_t end_ms = now_ms() + milliseconds;
   bool full = false, rung = is_rung(alarm);
-  for (unsigned round = 1; !rung; round++) {
-    if (!full) {
+  while (!rung) {
+    if (full) {
+      rung = is_rung(alarm);
+    } else {
       int64_t left_ms = end_ms - now_ms();
       rung = wait_for_any(waits, number, left_ms < 0 ? 0 : left_ms);
-    } else if (round % ROUNDS_PER_LOOK == 0) {
-      rung = is_rung(alarm);
     }
     if (!serve_ready(env, receivers, waits, number, &full)) return NULL;
-    if ((!full || round % ROUNDS_PER_LOOK == 0) && now_ms() >= end_ms) break;
+    if (now_ms() >= end_ms) break;
   }
   return NULL;
 }
