@@ -28,14 +28,39 @@ const server = fc.constantFrom(...SERVERS);
 const target = fc.constantFrom(...TARGETS);
 const link = fc.constantFrom<[number, number][]>([0, 1], [0, 2], [1, 2]);
 const fault: fc.Arbitrary<Fault> = fc.oneof(
-  fc.record({
-    do: fc.constant("target" as const),
-    target,
-    state: fc.constantFrom<TargetState[]>("ok", "ok", "refused", "hang", "not-ready"),
-  }),
-  fc.record({ do: fc.constant("reach" as const), server, target, isReached: fc.boolean() }),
-  fc.record({ do: fc.constant("link" as const), link, state: fc.constantFrom<LinkState[]>("up", "lossy", "cut") }),
-  fc.record({ do: fc.constantFrom("drain" as const, "undrain" as const), server, target }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("target" as const),
+      target,
+      state: fc.constantFrom<TargetState[]>("ok", "ok", "refused", "hang", "not-ready"),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("reach" as const),
+      server,
+      target,
+      isReached: fc.constantFrom(true, false, false),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("link" as const),
+      link,
+      state: fc.constantFrom<LinkState[]>("up", "lossy", "cut"),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constantFrom("drain" as const, "drain" as const, "undrain" as const),
+      server,
+      target,
+    }),
+  },
 );
 
 /** What happens, and how long it lasts, milliseconds. */
