@@ -130,19 +130,31 @@ export const PROBER_CAUSES: Readonly<Record<string, Cause>> = {
     void add(pick(random, servers), fromMs, lengthMs, { kind: "loss", share: between(random, 0.02, 0.3) }),
 };
 
+function slowEtcd(byMs: readonly number[]): Readonly<Record<string, Cause>> {
+  return Object.fromEntries(
+    byMs.map((ms): [string, Cause] => [
+      `etcd slow by ${ms / 1_000} s`,
+      (random, draft, fromMs, lengthMs) => etcdSlow(random, draft, fromMs, lengthMs, ms),
+    ]),
+  );
+}
+
 /** An etcd that is slow by as much as the name says. */
-export const SLOW_ETCD: Readonly<Record<string, Cause>> = Object.fromEntries(
-  [500, 1_000, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000].map((byMs): [string, Cause] => [
-    `etcd slow by ${byMs / 1_000} s`,
-    (random, draft, fromMs, lengthMs) => etcdSlow(random, draft, fromMs, lengthMs, byMs),
-  ]),
-);
+export const SLOW_ETCD = slowEtcd([500, 1_000, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000]);
+
+/** Causes that no rule was chosen by: they show whether the rules hold for others too. */
+export const HELD_OUT: Readonly<Record<string, Cause>> = {
+  ...slowEtcd([1_200, 2_700, 3_400, 4_600, 5_500]),
+  "etcd stopped for 0.2 to 20 s": (random, draft, fromMs) =>
+    etcdGone(random, draft, fromMs, 200 * 100 ** random(), () => between(random, 5, 50)),
+};
 
 const CAUSES: Readonly<Record<string, Cause>> = {
   ...SHARED_CAUSES,
   ...SINGLE_CAUSES,
   ...PROBER_CAUSES,
   ...SLOW_ETCD,
+  ...HELD_OUT,
 };
 
 /** How long a history and its causes are, milliseconds. */

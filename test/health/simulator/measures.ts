@@ -19,6 +19,11 @@ export interface Measures {
   readonly disagreementMs: number;
   /** Longest time without a break for which one and the same target was answered by one server only. */
   readonly longestDisagreementMs: number;
+  /**
+   * The same, counted anew whenever the target itself changes: how long the servers needed to agree about what a target
+   * was like. A server that has missed a short outage is not wrong about the time in which it is over.
+   */
+  readonly slowestAgreementMs: number;
   /** Longest time from the moment at which a target is healthy for good to its first answer from then on. */
   readonly longestReturnMs: number;
   /** Servers that did not answer with every target at the end, when all had been well for a while. */
@@ -34,6 +39,7 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
   const narrow = logs.map(() => new Stretch());
   const disagreement = new Stretch();
   const byTarget = world.targets.map(() => new Stretch());
+  const sinceChange = world.targets.map(() => new Stretch());
   let deadMs = 0;
   let missingMs = 0;
   for (const [index, fromMs] of moments.slice(0, -1).entries()) {
@@ -47,8 +53,11 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
       narrow[server]?.add(seen.isNarrow, lengthMs);
     }
     disagreement.add(new Set(answers).size > 1, lengthMs);
-    for (const [target, stretch] of byTarget.entries()) {
-      stretch.add(new Set(answers.map((answered) => answered & (1 << target))).size > 1, lengthMs);
+    for (const [target, conditions] of world.targets.entries()) {
+      const differs = new Set(answers.map((answered) => answered & (1 << target))).size > 1;
+      byTarget[target]?.add(differs, lengthMs);
+      if (conditions.some((one) => one.fromMs === fromMs || one.toMs === fromMs)) sinceChange[target]?.interrupt();
+      sinceChange[target]?.add(differs, lengthMs);
     }
   }
   return {
@@ -61,6 +70,7 @@ export function measure(world: World, logs: readonly ServerLog[]): Measures {
     longestReturnMs: Math.max(0, ...logs.flatMap((log) => returnsMs(world, log))),
     lackingAtEnd: logs.filter((log) => answerAt(log, world.endMs) !== 2 ** world.targets.length - 1).length,
     longestDisagreementMs: Math.max(...byTarget.map(({ longestMs }) => longestMs)),
+    slowestAgreementMs: Math.max(...sinceChange.map(({ longestMs }) => longestMs)),
   };
 }
 
@@ -101,6 +111,10 @@ class Stretch {
     this.#presentMs = isSo ? this.#presentMs + lengthMs : 0;
     if (isSo) this.sumMs += lengthMs;
     this.longestMs = Math.max(this.longestMs, this.#presentMs);
+  }
+
+  interrupt(): void {
+    this.#presentMs = 0;
   }
 }
 

@@ -37,6 +37,7 @@ const NOTHING = {
   falseIsolations: 0,
   disagreementMs: 0,
   longestDisagreementMs: 0,
+  slowestAgreementMs: 0,
   longestReturnMs: 0,
   lackingAtEnd: 0,
 } satisfies Measures;
