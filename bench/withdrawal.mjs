@@ -26,6 +26,7 @@ const NAME = "api.k8s.example.com";
 const ASK_EVERY_MS = 5;
 const INTERVAL_MS = 2_000;
 const TIMEOUT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 1_500;
 /** Timeouts in a row that withdraw. */
 const TIMEOUTS = 2;
 
@@ -57,7 +58,7 @@ const PARTS = [
   {
     name: "black hole (nftables drop)",
     rounds: isInNamespace ? Math.ceil(ROUNDS / 5) : 0,
-    worst: INTERVAL_MS * 1.1 + TIMEOUTS * TIMEOUT_MS + 500,
+    worst: INTERVAL_MS * 1.1 + TIMEOUTS * CONNECT_TIMEOUT_MS + 500,
     fail: async ({ address }) => nft("add", "element", "ip", "bench", "dark", `{ ${address} }`),
     mend: async ({ address }) => nft("delete", "element", "ip", "bench", "dark", `{ ${address} }`),
   },

@@ -43,6 +43,7 @@ const BUILT_IN = {
   type: builtIn(probeOptions.type),
   interval: builtIn(probeOptions.interval),
   timeout: builtIn(probeOptions.timeout),
+  connectTimeout: builtIn(probeOptions.connectTimeout),
   recheck: builtIn(probeOptions.recheck),
   rise: builtIn(probeOptions.rise),
   fall: builtIn(probeOptions.fall),
@@ -107,7 +108,17 @@ export function buildEndpointProbe(
 }
 
 /** The options that all probes of a list share. */
-const SCHEDULE_KEYS = ["interval", "timeout", "recheck", "rise", "fall", "thresholds", "flap", "tripwire"] as const;
+const SCHEDULE_KEYS = [
+  "interval",
+  "timeout",
+  "connectTimeout",
+  "recheck",
+  "rise",
+  "fall",
+  "thresholds",
+  "flap",
+  "tripwire",
+] as const;
 
 /** Of `first` only its schedule; any other layer as it is. */
 function scheduleOnlyOf(first: ProbeLayer): (layer: ProbeLayer) => ProbeLayer {
@@ -118,10 +129,11 @@ function scheduleOnlyOf(first: ProbeLayer): (layer: ProbeLayer) => ProbeLayer {
 }
 
 function pickSchedule(probe: SingleProbeConfig): ProbeSchedule {
-  const { intervalMs, timeoutMs, recheckMs, rise, fall, thresholds, flap, tripwire } = probe;
+  const { intervalMs, timeoutMs, connectTimeoutMs, recheckMs, rise, fall, thresholds, flap, tripwire } = probe;
   return {
     intervalMs,
     timeoutMs,
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
     recheckMs,
     rise,
     fall,
@@ -298,8 +310,13 @@ function scheduleOf(options: MergedOptions): ProbeSchedule {
       windowMs: flap?.window ?? builtIn(flapOptions.window),
     },
     ...(thresholds === undefined ? {} : { thresholds }),
-    ...(type === "none" || type === "exec" ? {} : { tripwire: options.tripwire }),
+    ...(type === "none" || type === "exec" ? {} : connectingOf(options)),
   };
+}
+
+/** What only a probe that makes a connection has. */
+function connectingOf({ connectTimeout, timeout, tripwire }: MergedOptions) {
+  return { ...(connectTimeout < timeout ? { connectTimeoutMs: connectTimeout } : {}), tripwire };
 }
 
 /** Index of the layer that an option comes from; higher is nearer, -1 is the built-in default. */

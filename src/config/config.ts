@@ -282,6 +282,8 @@ export interface ProbeSchedule {
    * waits for its etcd, so that the reason arrives. The next probe waits for the end of the one under way.
    */
   readonly timeoutMs: number;
+  /** Time in which a connection must be made, at most `timeoutMs`; absent = as long as that. */
+  readonly connectTimeoutMs?: number;
   /** [1000] 50 to `intervalMs`. */
   readonly recheckMs: number;
   /** [2] 1 to 100. */

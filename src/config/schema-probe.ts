@@ -92,6 +92,17 @@ export const probeOptions = {
       },
     ),
   ),
+  connectTimeout: probeOption(
+    CONNECTING,
+    duration(
+      { min: "50ms", max: "1m" },
+      {
+        about:
+          "Time in which a probe must have its connection; never longer than the timeout. The default lets a lost packet be sent again, after 1 s.",
+        default: "1500ms",
+      },
+    ),
+  ),
   recheck: probeOption(
     ACTIVE,
     duration(
@@ -114,7 +125,7 @@ export const probeOptions = {
     ACTIVE,
     z.strictObject(thresholdOptions, { error: () => "thresholds" }).meta({
       description:
-        "Failures in a row that bring a target down, by class of result; for a class that is not named: 2 for refused and not-ready, else fall.",
+        "Failures in a row that bring a target down, by class of result; for a class that is not named: 2 for refused, not-ready and tls-expired, two thirds of fall for timeout, else fall.",
     }),
   ),
   flap: probeOption(

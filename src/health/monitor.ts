@@ -16,7 +16,7 @@ import { placeOfProbe } from "./probes/target.js";
 import { Publisher } from "./publisher.js";
 import { Registry, type ViewedAddress } from "./registry.js";
 import { type Ignored, ResultFilter } from "./result-filter.js";
-import { initialState, knownState, step, withoutDoubt, withoutFlaps } from "./state.js";
+import { initialState, isNetworkFailure, knownState, step, withoutDoubt, withoutFlaps } from "./state.js";
 import { createTripwires, type Tripwires } from "./tripwires.js";
 
 /**
@@ -294,7 +294,8 @@ class Monitor implements HealthMonitor {
       if (recheckAtMs !== undefined) address.dueMs = recheckAtMs;
       if (change === undefined && suppressedBefore !== state.heldUntilMs) suppressed.push(fqdn);
       if (change !== undefined) this.#publisher.noteChange(address, { change, result, changedMs: endedMs });
-      if (change === undefined && resultClass === "not-ready" && state.health === "up" && state.against === 1) {
+      const isDoubt = resultClass === "not-ready" || isNetworkFailure(seen);
+      if (change === undefined && isDoubt && state.health === "up" && state.against === 1) {
         this.#publisher.noteDoubt(address);
       }
       this.#recordResult(address, result);

@@ -8,6 +8,12 @@ import { type FlapState, holdMsNeeded, NO_FLAPS, withChange } from "./suppressio
  */
 export const HARD_RECHECK_MS = 200;
 
+/**
+ * A probe that got through no longer than this before another began shows that the network worked for that one too,
+ * milliseconds. After a first failure the other targets are probed at once, but for those that were so shortly before.
+ */
+const STILL_CONNECTED_MS = 250;
+
 /** Failures in a row that suffice when all of them are hard evidence. */
 const HARD_FAILURES = 2;
 
@@ -49,13 +55,14 @@ export type StateSettings = Pick<ProbeSchedule, "recheckMs" | "rise" | "fall" | 
  *
  * - Hard evidence: two, or `fall` if that is one.
  * - `timeout`: two thirds of `fall`, rounded up. Each lasts longer than any other failure, and says as much.
+ * - `tls-expired`: two, or `fall` if that is one. The certificate of a server that expired does not become valid again.
  * - `overloaded`: none is enough, unless a threshold is set. Without this target its load would go to the others.
  */
 export function failuresNeeded(resultClass: ResultClass, settings: Pick<StateSettings, "fall" | "thresholds">): number {
   const { fall, thresholds = {} } = settings;
   const own = resultClass === "ok" ? undefined : thresholds[resultClass];
   if (own !== undefined) return own;
-  if (isHardEvidence(resultClass)) return Math.min(HARD_FAILURES, fall);
+  if (isHardEvidence(resultClass) || resultClass === "tls-expired") return Math.min(HARD_FAILURES, fall);
   if (resultClass === "timeout") return Math.ceil((fall * 2) / 3);
   return resultClass === "overloaded" ? Number.POSITIVE_INFINITY : fall;
 }
@@ -69,7 +76,8 @@ export interface Observation {
   readonly endedMs: number;
   /**
    * End of the newest probe, of any address, that got through to something. A target is not brought down by
-   * network failures ({@link isNetworkFailure}) alone while no probe has got through since the first of them: that may be our own network.
+   * network failures ({@link isNetworkFailure}) alone while no probe has got through since the first of them, and since
+   * {@link STILL_CONNECTED_MS} before the newest began: that may be our own network.
    * Absent = it is not asked.
    */
   readonly connectedMs?: number;
@@ -210,8 +218,9 @@ function suffices(
 ): boolean {
   if (verdict === "up") return against >= (health === "unknown" && !mustEarn ? 1 : settings.rise);
   if (health === "unknown") return true;
-  const { connectedMs = againstSinceMs } = seen;
-  if (isNetworkFailure(seen) && connectedMs < againstSinceMs) return false;
+  const { connectedMs = seen.startedMs } = seen;
+  if (isNetworkFailure(seen) && connectedMs < Math.max(againstSinceMs, seen.startedMs - STILL_CONNECTED_MS))
+    return false;
   let most = 0;
   return needs.toReversed().some((needed, index) => {
     most = Math.max(most, needed);

@@ -76,6 +76,7 @@ describe("probe options come from the nearest place that writes them", () => {
       port: 6443,
       intervalMs: 2000,
       timeoutMs: 3000,
+      connectTimeoutMs: 1500,
       recheckMs: 1000,
       rise: 2,
       fall: 3,
@@ -87,6 +88,12 @@ describe("probe options come from the nearest place that writes them", () => {
 
   test("the default timeout and recheck give way to a short interval", () => {
     expect(probeFrom("", "", "interval: 500ms")).toMatchObject({ timeoutMs: 750, recheckMs: 500 });
+  });
+
+  test("the connection has a time of its own only if that is the shorter one", () => {
+    expect(probeFrom("", "", "timeout: 2s, connectTimeout: 1s")).toMatchObject({ connectTimeoutMs: 1000 });
+    expect(probeFrom("", "", "timeout: 1s")).not.toHaveProperty("connectTimeoutMs");
+    expect(probeFrom("", "", "timeout: 1s, connectTimeout: 1s")).not.toHaveProperty("connectTimeoutMs");
   });
 
   test("of ca and insecureSkipVerify the nearer one holds", () => {
@@ -164,6 +171,7 @@ describe("a list of probes", () => {
   test.each([
     "interval: 4s",
     "timeout: 1s",
+    "connectTimeout: 1s",
     "recheck: 1s",
     "rise: 1",
     "fall: 1",

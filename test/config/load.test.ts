@@ -63,6 +63,7 @@ describe("defaults", () => {
                 type: "https",
                 intervalMs: 2000,
                 timeoutMs: 3000,
+                connectTimeoutMs: 1500,
                 recheckMs: 1000,
                 rise: 2,
                 fall: 3,

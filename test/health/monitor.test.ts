@@ -252,7 +252,9 @@ describe("a failure is noticed", () => {
   test("within interval + 0.5 s when it says that it is not ready", () => worst(NOT_READY, 2500));
   test("within interval + fall x timeout + 0.5 s when it hangs", () => worst(HANG, 8500));
   test("within interval + 2 rechecks + 0.5 s when it fails otherwise", () =>
-    worst({ class: "tls-expired", tookMs: 10 }, 4500));
+    worst({ class: "tls-untrusted", tookMs: 10 }, 4500));
+  test("within interval + recheck + 0.5 s when its certificate has expired", () =>
+    worst({ class: "tls-expired", tookMs: 10 }, 3500));
 
   test("no sooner than the rules allow", async () => {
     const { monitor, clock, behave, batches } = harness();

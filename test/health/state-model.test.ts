@@ -36,7 +36,7 @@ interface Real {
 function needs(one: ResultClass, { fall, thresholds = {} }: StateSettings): number {
   const own = thresholds[one as FailureClass];
   if (own !== undefined) return own;
-  if (one === "refused" || one === "not-ready") return Math.min(2, fall);
+  if (one === "refused" || one === "not-ready" || one === "tls-expired") return Math.min(2, fall);
   if (one === "timeout") return Math.ceil((2 * fall) / 3);
   return one === "overloaded" ? Number.POSITIVE_INFINITY : fall;
 }

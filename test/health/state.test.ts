@@ -271,6 +271,7 @@ describe("how many failures are needed", () => {
     },
     { name: "two of hard evidence", of: "refused", settings: { fall: 3 }, needed: 2 },
     { name: "no more of hard evidence than of others", of: "not-ready", settings: { fall: 1 }, needed: 1 },
+    { name: "two of an expired certificate", of: "tls-expired", settings: { fall: 3 }, needed: 2 },
     { name: "what is set", of: "refused", settings: { fall: 3, thresholds: { refused: 7 } }, needed: 7 },
     {
       name: "what is set for that class only",
@@ -302,7 +303,8 @@ describe("failures that may be our own", () => {
   test.each([
     { name: "do not count while nothing has got through since the first", of: "timeout", connectedMs: 999, end: "up" },
     { name: "... nor if nothing ever did", of: "unreachable", connectedMs: Number.NEGATIVE_INFINITY, end: "up" },
-    { name: "count once something has got through since the first", of: "timeout", connectedMs: 1000, end: "down" },
+    { name: "... nor if that was long before the newest began", of: "timeout", connectedMs: 1749, end: "up" },
+    { name: "count once something has got through since the first", of: "timeout", connectedMs: 1750, end: "down" },
     { name: "count if nobody asks for more", of: "timeout", connectedMs: undefined, end: "down" },
     { name: "count in any case if something answered", of: "reset", connectedMs: 0, end: "down" },
     { name: "count in any case if the port refused", of: "refused", connectedMs: 0, end: "down" },
@@ -317,7 +319,7 @@ describe("failures that may be our own", () => {
       expect(taken.recheckAtMs).toBe(startedMs + 1000);
       state = taken.state;
     }
-    expect(step(state, seen("timeout", 5000, 4500), DEFAULTS).change).toMatchObject({ to: "down", afterMs: 4010 });
+    expect(step(state, seen("timeout", 5000, 4750), DEFAULTS).change).toMatchObject({ to: "down", afterMs: 4010 });
   });
 
   test("still decide at the start, where nothing is at stake", () => {
@@ -454,7 +456,7 @@ test("only refused and not-ready are hard evidence", () => {
 
 function needs(c: ResultClass, { fall, thresholds = {} }: StateSettings): number {
   const own = c === "ok" ? undefined : thresholds[c];
-  const few = c === "refused" || c === "not-ready" ? Math.min(2, fall) : fall;
+  const few = c === "refused" || c === "not-ready" || c === "tls-expired" ? Math.min(2, fall) : fall;
   const rules: Partial<Record<ResultClass, number>> = {
     timeout: Math.ceil((2 * fall) / 3),
     overloaded: Number.POSITIVE_INFINITY,

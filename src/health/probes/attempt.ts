@@ -26,6 +26,7 @@ export class Attempt {
   readonly #releases: (() => void)[] = [];
   readonly #stop: () => void;
   #timer: Timer | undefined;
+  #connectTimer: Timer | undefined;
   #result: ResultClass | undefined;
 
   constructor(
@@ -54,7 +55,10 @@ export class Attempt {
 
   /** Enters a step. @param awaited what is being waited for now; see {@link awaited} */
   waitFor(phase: ProbePhase, awaited: string): void {
-    if (this.phase === "connect" && phase !== "connect") this.onConnected?.();
+    if (this.phase === "connect" && phase !== "connect") {
+      this.#connectTimer?.cancel();
+      this.onConnected?.();
+    }
     this.phase = phase;
     this.awaited = awaited;
   }
@@ -64,6 +68,7 @@ export class Attempt {
     if (this.ended) return;
     this.#result = resultClass;
     this.#timer?.cancel();
+    this.#connectTimer?.cancel();
     this.#signal?.removeEventListener("abort", this.#stop);
     for (const release of this.#releases) release();
     this.#resolve({
@@ -101,10 +106,17 @@ export class Attempt {
     };
   }
 
-  /** Begins its time. */
-  start(begin: (attempt: Attempt) => void | Promise<void>): void {
+  /** Begins its time. @param connectTimeoutMs in which a connection must be made; absent = no less than the rest */
+  start(begin: (attempt: Attempt) => void | Promise<void>, connectTimeoutMs?: number): void {
     // Node runs timers before it looks at sockets: an answer that came while this process was busy is let in first.
-    this.#timer = this.#clock.after(this.#timeoutMs, () => setImmediate(() => this.#runOut()));
+    this.#timer = this.#clock.after(this.#timeoutMs, () => setImmediate(() => this.#runOut(this.#timeoutMs)));
+    if (connectTimeoutMs !== undefined) {
+      this.#connectTimer = this.#clock.after(connectTimeoutMs, () =>
+        setImmediate(() => {
+          if (this.phase === "connect") this.#runOut(connectTimeoutMs);
+        }),
+      );
+    }
     this.#signal?.addEventListener("abort", this.#stop, { once: true });
     if (this.#signal?.aborted) {
       this.#stop();
@@ -117,27 +129,27 @@ export class Attempt {
     }
   }
 
-  #runOut(): void {
+  #runOut(ms: number): void {
     const { awaited } = this;
-    const ms = this.#timeoutMs;
-    this.end("timeout", `no ${awaited} within ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`);
+    this.end("timeout", `no ${awaited} within ${ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`}`);
   }
 }
 
 /**
  * Runs one probe inside its time.
  *
+ * @param timeoutMs for the whole probe; `connectMs` for its connection, no longer than that if absent
  * @param begin starts the probe and returns at once, or returns a promise of having started it; what it throws
  *   becomes the result
  * @param signal ends the probe early; its result is then without meaning
  */
 export function runAttempt(
   clock: Clock,
-  timeoutMs: number,
+  { timeoutMs, connectMs }: { readonly timeoutMs: number; readonly connectMs?: number | undefined },
   signal: AbortSignal | undefined,
   begin: (attempt: Attempt) => void | Promise<void>,
 ): Promise<ProbeResult> {
-  return new Promise((resolve) => new Attempt(clock, timeoutMs, signal, resolve).start(begin));
+  return new Promise((resolve) => new Attempt(clock, timeoutMs, signal, resolve).start(begin, connectMs));
 }
 
 /** Text from the network made fit for a log line: one line, printable, cut to `limit` characters. */

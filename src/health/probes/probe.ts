@@ -29,7 +29,7 @@ export type RunProbe = (
 export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
   const sessions = createSessions(clock, Math.random);
   const run: RunProbe = (target, config, signal, onConnected) =>
-    runAttempt(clock, config.timeoutMs, signal, (attempt) => {
+    runAttempt(clock, { timeoutMs: config.timeoutMs, connectMs: connectMsOf(config) }, signal, (attempt) => {
       attempt.onConnected = onConnected;
       return begin(target, config, attempt);
     });
@@ -51,6 +51,11 @@ export function createRunProbe(clock: Clock, files: ProbeFiles): RunProbe {
     }
   }
   return run;
+}
+
+/** Time in which the probe itself must have a connection. The probes of a list have their own. */
+function connectMsOf({ type, connectTimeoutMs }: ProbeConfig): number | undefined {
+  return type === "https" || type === "http" || type === "tcp" ? connectTimeoutMs : undefined;
 }
 
 /**

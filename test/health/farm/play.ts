@@ -88,7 +88,10 @@ export function startMonitor(
     answers: [{ atMs: 0, targets: 2 ** addresses.length - 1 }],
     isolations: [] as { atMs: number; isolated: boolean }[],
   };
-  const probe: ProbeConfig = Object.assign({ ...HTTPS, timeoutMs: 3_000 }, { serverName: NAME, ca, port });
+  const probe: ProbeConfig = Object.assign(
+    { ...HTTPS, timeoutMs: 3_000, connectTimeoutMs: 1_500 },
+    { serverName: NAME, ca, port },
+  );
   const monitor = createHealthMonitor({
     clock: systemClock,
     random,

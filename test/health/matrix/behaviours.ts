@@ -11,7 +11,7 @@ export interface Expectation {
   /** Another reason that is as right: the same a moment earlier. */
   readonly orReason?: string;
   /** From the first probe that meets the behaviour to the withdrawal, as the thresholds have it. Absent: it stays up. */
-  readonly confirmation?: "hard" | "soft" | "hang";
+  readonly confirmation?: "hard" | "expired" | "soft" | "hang" | "unconnected";
   /** The tripwire breaks, so that the first probe comes at once instead of within an interval. */
   readonly trips?: true;
   /** How it is made, if not by `peer.mjs`. */
@@ -58,8 +58,8 @@ export const EXPECTATIONS: readonly Expectation[] = [
   {
     behaviour: "is behind a packet filter that drops",
     class: "timeout",
-    reason: "no connection within 3 s",
-    confirmation: "hang",
+    reason: "no connection within 1.5 s",
+    confirmation: "unconnected",
     by: "network",
   },
   { behaviour: "accepts and is silent", class: "timeout", reason: "no TLS handshake within 3 s", confirmation: "hang" },
@@ -163,13 +163,13 @@ export const EXPECTATIONS: readonly Expectation[] = [
     behaviour: "presents an expired certificate",
     class: "tls-expired",
     reason: TLS("expired on <day>"),
-    confirmation: "soft",
+    confirmation: "expired",
   },
   {
     behaviour: "presents one that is not valid yet",
     class: "tls-expired",
     reason: TLS("is not valid before <day>"),
-    confirmation: "soft",
+    confirmation: "expired",
   },
   {
     behaviour: "presents a self-signed certificate",
@@ -223,15 +223,26 @@ export const EXPECTATIONS: readonly Expectation[] = [
 
 const INTERVAL_MS = 2000;
 const TIMEOUT_MS = 3000;
+const CONNECT_TIMEOUT_MS = 1500;
 /** Timeouts in a row that withdraw: two thirds of `fall`, rounded up. */
 const HANG_FALL = 2;
 const RECHECK_MS = 1000;
 const FALL = 3;
 
+/** From the start of the first probe that fails to the withdrawal. */
+const CONFIRMATION_MS = {
+  hard: HARD_RECHECK_MS,
+  expired: RECHECK_MS,
+  soft: (FALL - 1) * RECHECK_MS,
+  unconnected: HANG_FALL * CONNECT_TIMEOUT_MS,
+  hang: HANG_FALL * TIMEOUT_MS,
+} as const;
+
 /** The probe settings that the table holds for. */
 export const DEFAULTS = {
   intervalMs: INTERVAL_MS,
   timeoutMs: TIMEOUT_MS,
+  connectTimeoutMs: CONNECT_TIMEOUT_MS,
   recheckMs: RECHECK_MS,
   rise: 2,
   fall: FALL,
@@ -243,8 +254,7 @@ export const DEFAULTS = {
 export function withdrawnWithinMs({ confirmation, trips }: Expectation): number | undefined {
   if (confirmation === undefined) return undefined;
   const firstMs = trips ? 20 : INTERVAL_MS * 1.1;
-  if (confirmation === "hard") return firstMs + HARD_RECHECK_MS;
-  return firstMs + (confirmation === "hang" ? HANG_FALL * TIMEOUT_MS : (FALL - 1) * RECHECK_MS);
+  return firstMs + CONFIRMATION_MS[confirmation];
 }
 
 /** The table of `docs/health.md`, Markdown. */

@@ -25,7 +25,7 @@ const PEER = fileURLToPath(new URL("peer.mjs", import.meta.url));
 const DOCUMENT = fileURLToPath(new URL("../../../docs/health.md", import.meta.url));
 
 /** Failures in a row that each kind of evidence needs. */
-const NEEDED = { hard: 2, soft: 3, hang: 2 } as const;
+const NEEDED = { hard: 2, expired: 2, soft: 3, hang: 2, unconnected: 2 } as const;
 
 /** Without the right to make a network of its own, a machine cannot black out an address. */
 const canBlackOut = hasNetworks();
@@ -137,8 +137,8 @@ describe("an apiserver that", () => {
       );
       expect(failures.length).toBeGreaterThanOrEqual(NEEDED[confirmation]);
       expect(failures.length).toBeLessThanOrEqual(NEEDED[confirmation] + 1);
-      // Not sooner than the rules allow either: two hard failures 200 ms apart, three of the others.
-      const leastMs = { hard: 200, soft: 2000, hang: 6000 }[confirmation];
+      // Not sooner than the rules allow either: two hard failures 200 ms apart, three of most others.
+      const leastMs = { hard: 200, expired: 1000, soft: 2000, hang: 6000, unconnected: 3000 }[confirmation];
       expect(second?.afterMs).toBeGreaterThanOrEqual(leastMs - 5);
     });
   }

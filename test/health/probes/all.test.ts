@@ -55,7 +55,7 @@ describe("of several results", () => {
 
   /** Runs the list with these results, which come one after the other, in the order of the list. */
   function run(results: readonly Partial<ProbeResult>[]): Promise<ProbeResult> {
-    return runAttempt(createFakeClock(), 1_000, undefined, (attempt) =>
+    return runAttempt(createFakeClock(), { timeoutMs: 1_000 }, undefined, (attempt) =>
       probeAll(probes, attempt, async (config) => ({
         class: "ok",
         reason: "fine",

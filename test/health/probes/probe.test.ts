@@ -39,11 +39,25 @@ describe("a timeout tells the step", () => {
 
   test("connect", async () => {
     // Loopback always connects or refuses: a probe that opens nothing stands for a network that swallows everything.
-    expect(await runAttempt(systemClock, 20, undefined, () => {})).toMatchObject({
+    expect(await runAttempt(systemClock, { timeoutMs: 20 }, undefined, () => {})).toMatchObject({
       class: "timeout",
       phase: "connect",
       reason: "no connection within 20 ms",
     });
+  });
+
+  test("a connection has its own time, and what comes after it has the rest", async () => {
+    const times = { timeoutMs: 60, connectMs: 20 };
+    expect(await runAttempt(systemClock, times, undefined, () => {})).toMatchObject({
+      phase: "connect",
+      reason: "no connection within 20 ms",
+    });
+    expect(await runAttempt(systemClock, times, undefined, (one) => one.waitFor("tls", "TLS handshake"))).toMatchObject(
+      {
+        phase: "tls",
+        reason: "no TLS handshake within 60 ms",
+      },
+    );
   });
 
   test("and nothing else does", async () => {

@@ -1,3 +1,4 @@
+import type { ProbeConfig } from "../../../src/config/config.js";
 import type { ProbePhase, ProbeResult, ResultClass } from "../../../src/health/health.js";
 import type { RunProbe } from "../../../src/health/probes/probe.js";
 import type { OpenTripwire } from "../../../src/health/tripwires.js";
@@ -63,11 +64,17 @@ function worked({ target }: Path, fromMs: number, workMs: number): number | unde
 }
 
 /** What a probe that starts now will find. */
-export function outcomeOf(path: Path, startedMs: number, timeoutMs: number, random: Random): Outcome {
+export function outcomeOf(
+  path: Path,
+  startedMs: number,
+  { timeoutMs, connectTimeoutMs = timeoutMs }: Pick<ProbeConfig, "timeoutMs" | "connectTimeoutMs">,
+  random: Random,
+): Outcome {
   if (holding(path.network, "no-route", startedMs)) return { class: "unreachable", endedMs: startedMs + 1 };
   const lateMs = startedMs + timeoutMs;
-  const sentMs = SYN_MS.map((ms) => startedMs + ms).find((ms) => ms < lateMs && !isLost(path, ms, random));
-  if (sentMs === undefined) return { class: "timeout", phase: "connect", endedMs: lateMs };
+  const unconnectedMs = startedMs + connectTimeoutMs;
+  const sentMs = SYN_MS.map((ms) => startedMs + ms).find((ms) => ms < unconnectedMs && !isLost(path, ms, random));
+  if (sentMs === undefined) return { class: "timeout", phase: "connect", endedMs: unconnectedMs };
   const connectedMs = sentMs + 1;
   if (holding(path.target, "gone", sentMs)) return { class: "refused", endedMs: connectedMs };
   const late = (phase: ProbePhase): Outcome => ({ class: "timeout", phase, endedMs: lateMs, connectedMs });
@@ -107,10 +114,10 @@ export function simulatedProber(
 ): { readonly runProbe: RunProbe; readonly openTripwire: OpenTripwire } {
   const pathTo = (address: string): Path => paths[Number(address)] ?? { target: [], network: [] };
   return {
-    runProbe: ({ address }, { timeoutMs }, signal, onConnected) =>
+    runProbe: ({ address }, config, signal, onConnected) =>
       new Promise((resolve) => {
         const startedMs = clock.monotonicMs();
-        const outcome = outcomeOf(pathTo(address), startedMs, timeoutMs, random);
+        const outcome = outcomeOf(pathTo(address), startedMs, config, random);
         const { connectedMs, endedMs } = outcome;
         const connecting =
           connectedMs === undefined ? undefined : clock.after(connectedMs - startedMs, () => onConnected?.());
@@ -127,7 +134,7 @@ export function simulatedProber(
       const goneMs = Math.min(
         ...path.target.filter(({ kind, fromMs }) => kind === "gone" && fromMs > nowMs).map(({ fromMs }) => fromMs),
       );
-      const isOpen = outcomeOf(path, nowMs, 1_000, random).class === "ok";
+      const isOpen = outcomeOf(path, nowMs, { timeoutMs: 1_000 }, random).class === "ok";
       if (!isOpen) return clock.after(1, () => onEnd("failed")).cancel;
       if (!Number.isFinite(goneMs) || isCut(path, goneMs)) return () => {};
       return clock.after(goneMs - nowMs + 1, () => onEnd("tripped")).cancel;

@@ -12,7 +12,12 @@ function twoOfThree(targets: number): number {
 
 /** The rules and settings of this version; what is given is changed. */
 export function ruleSet(name: string, probe: Partial<RuleSet["probe"]> = {}, minHealthy = twoOfThree): RuleSet {
-  return { name, rules: NOW, probe: Object.assign({ ...HTTPS, timeoutMs: 3_000 }, probe), minHealthy };
+  return {
+    name,
+    rules: NOW,
+    probe: Object.assign({ ...HTTPS, timeoutMs: 3_000, connectTimeoutMs: 1_500 }, probe),
+    minHealthy,
+  };
 }
 
 /** The rules of an older build, with the settings it had. */
@@ -24,6 +29,7 @@ export function olderRuleSet(name: string, rules: Rules): RuleSet {
 export const RULE_SETS: readonly RuleSet[] = [
   ruleSet("defaults, `minHealthy: 1`", {}, () => 1),
   ruleSet("defaults, `minHealthy: 2` of three or more"),
+  ruleSet("`connectTimeout: 3s`", { connectTimeoutMs: 3_000 }),
   ruleSet("`timeout: 2s`", { timeoutMs: 2_000 }),
   ruleSet("`timeout: 4s`", { timeoutMs: 4_000 }),
   ruleSet("`fall: 2`", { fall: 2 }),
