@@ -89,8 +89,8 @@ export async function million({ messages, misses }) {
     "right",
     secret,
     async () => {
-      // What is heard of them is some four in eight.
-      for (let now = await look(); now.heard < messages / 2 && receiver.exitCode === null; now = await look()) {
+      // What is brought to the host of them is five in eight.
+      for (let now = await look(); now.heard < messages * 0.65 && receiver.exitCode === null; now = await look()) {
         memory.push(Math.round(now.megabytes));
         await sleep(3_000);
       }
