@@ -1,0 +1,3 @@
+import { describeTable } from "./table.js";
+
+describeTable(["openssl", "kubectl"]);
