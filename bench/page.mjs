@@ -20,6 +20,8 @@ const TARGETS = 5;
 const RESULTS = 100;
 const CHANGES = 200;
 const KILLS = 5;
+/** As many changes again, so that it is seen what becomes of the memory. */
+const MORE_DAYS = 4;
 /** The bar of both, milliseconds. */
 const BAR_MS = 1_000;
 /** Probes this often until there are {@link RESULTS} of each; then as often as by default. Milliseconds. */
@@ -96,6 +98,27 @@ async function changeAnswers(socketPath) {
     }
   };
   await Promise.all(Array.from({ length: ENDPOINTS }, (_, endpoint) => one(endpoint)));
+}
+
+/** Resident memory of a process, MB. */
+function residentMegabytes(pid) {
+  return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024) / 1e6;
+}
+
+/** The memory after a day of history, and after each further day: a history that is full grows no more. */
+async function printMemory(pid, socketPath) {
+  const days = [residentMegabytes(pid)];
+  for (let day = 1; day <= MORE_DAYS; day += 1) {
+    await changeAnswers(socketPath);
+    days.push(residentMegabytes(pid));
+  }
+  const { strips, answers, events } = await ask(socketPath, "GET", "/api/v1/history");
+  const most = (lists) => Math.max(...lists.map(({ length }) => length));
+  console.log(
+    `${"the history holds at most".padEnd(34)} ${most(strips.map(({ results }) => results))} results of a target, ` +
+      `${most(answers.map(({ changes }) => changes))} changes of an endpoint, ${events.length} events`,
+  );
+  console.log(`${"resident memory, MB, day by day".padEnd(34)} ${days.map((size) => size.toFixed(0)).join(", ")}`);
 }
 
 async function collect(server, socketPath, port) {
@@ -199,10 +222,14 @@ try {
   console.log(`${ENDPOINTS} endpoints of ${TARGETS} targets, ${RESULTS} results, ${CHANGES} changes of each`);
   line("complete after", times);
   line("a kill is shown after", await killShown(page, listeners));
-  console.log(`${"violations that axe-core finds".padEnd(34)} ${(await violations(page)).join(", ") || "none"}`);
+  const found = await violations(page);
+  if (found.length > 0) process.exitCode = 1;
+  console.log(`${"violations that axe-core finds".padEnd(34)} ${found.join(", ") || "none"}`);
   const elsewhere = page.requests().filter((url) => !url.startsWith(`http://${http}/`) && !/^(data|about):/.test(url));
   console.log(`${"requests to other places".padEnd(34)} ${elsewhere.join(", ") || "none"}`);
   if (elsewhere.length > 0) process.exitCode = 1;
+  await page.open("about:blank");
+  await printMemory(server.pid, socketPath);
 } finally {
   for (const task of tasks.reverse()) await task();
 }

@@ -65,3 +65,24 @@ test("sources of targets: those that need somebody", () => {
     "dns:masters of api proposes nothing: the targets stay as they were",
   ]);
 });
+
+test("secondaries: those that do not follow come first, with serial, lag, and what was said and taken last", () => {
+  const following = {
+    ...{ zone: "k8s.example.com", address: "192.0.2.61:53", serial: 2026120301, lagMs: 0, notifiedAtMs: 1 },
+    acknowledged: { atMs: 1, rcode: "NOERROR" },
+    transferred: { atMs: 1, kind: "ixfr", serial: 2026120301, octets: 200, complete: true },
+  };
+  const behind = {
+    ...{ ...following, address: "192.0.2.62:53", serial: 2026120300, lagMs: 61_200, trouble: "behind" },
+    transferred: { ...following.transferred, kind: "axfr", complete: false },
+  };
+  const unasked = { zone: "k8s.example.com", address: "192.0.2.63:53", lagMs: 0 };
+  expect(itemsOf("secondarySection", {})).toBeUndefined();
+  expect(itemsOf("secondarySection", { secondaries: [following, unasked, behind] })).toEqual([
+    "192.0.2.62:53, k8s.example.com: behind for 62 s, serial 2026120300; notified 3 s ago; " +
+      "acknowledged 3 s ago (NOERROR); transferred 3 s ago (AXFR, cut)",
+    "192.0.2.61:53, k8s.example.com: follows, serial 2026120301; notified 3 s ago; " +
+      "acknowledged 3 s ago (NOERROR); transferred 3 s ago (IXFR)",
+    "192.0.2.63:53, k8s.example.com: not asked yet; notified not yet; acknowledged not yet; transferred not yet",
+  ]);
+});
